@@ -13,6 +13,7 @@ Beside formats of their own, modules have these subjects:
     source       programs in languages of the JVM, Go, C#, JavaScript and Rust: a package of its own
     flink, python
     releases     which client, from what builds the program
+    once         a producer that several files tell of
     check        unknown keys, refused values, what is not known
 """
 

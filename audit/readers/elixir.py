@@ -23,10 +23,13 @@ from audit.readers.text import Text
 from audit.readers.walk import text_of
 
 KAFFE: Final = re.compile(r"\bconfig\s*\(?\s*:kaffe\s*,(?:(?!\bconfig\b)(?:.|\n)){0,2000}?\bproducers?:\s*\[")
+GIVEN: Final = r"(?:[^,()]|\([^()]*\))+"
+"""An argument, which may be a call."""
 STARTS: Final = re.compile(
-    r":brod\.start_producer\s*\(\s*[^,()]+,\s*([^,()]+),\s*(?:\w+\s*=\s*)?\[|\bdefault_producer_config:\s*\["
+    rf":brod\.start_producer\s*\(\s*{GIVEN},\s*({GIVEN}),\s*(?:(?:\w+\s*=\s*)?\[|(?=[a-z_]\w*:\s))"
+    r"|\bdefault_producer_config:\s*\["
 )
-NAMED: Final = re.compile(r":brod\.start_producer\s*\(\s*[^,()]+,\s*([^,()]+),\s*(@?[a-z_]\w*)\s*\)")
+NAMED: Final = re.compile(rf":brod\.start_producer\s*\(\s*{GIVEN},\s*({GIVEN}),\s*(@?[a-z_]\w*)\s*\)")
 """A producer whose settings have a name: a variable's or an attribute's of its module."""
 TOPIC: Final = re.compile(r"\btopic:\s*\"([\w.-]+)\"")
 CONFIGS: Final = ("config.exs", "runtime.exs", "prod.exs")
@@ -45,10 +48,10 @@ MOST: Final = 20
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the bracket closes that was opened before `at`; the end if none does."""
+    """Where the bracket or parenthesis closes that was opened before `at`; the end if none does."""
     depth = 1
-    for found in re.finditer(r"\"(?:[^\"\\\n]|\\.)*\"|[\[\]]", text[at : at + LONGEST]):
-        depth += {"[": 1, "]": -1}.get(found[0], 0)
+    for found in re.finditer(r"\"(?:[^\"\\\n]|\\.)*\"|[\[\]()]", text[at : at + LONGEST]):
+        depth += {"[": 1, "]": -1, "(": 1, ")": -1}.get(found[0], 0)
         if depth == 0:
             return at + found.start()
     return min(len(text), at + LONGEST)

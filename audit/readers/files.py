@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import sys
 from collections import Counter
@@ -28,7 +29,9 @@ from audit.readers.environments import join_environments, placed, with_topics
 from audit.readers.format import Document
 from audit.readers.helm import RENDERED, chart_of, conditions, has_templates, rendered
 from audit.readers.kubernetes import read_clusters, read_containers
+from audit.readers.kustomize import replaced
 from audit.readers.names import PRODUCERS, squeezed, words
+from audit.readers.once import told_once
 from audit.readers.packages import BuildRelease
 from audit.readers.placeholders import TEMPLATE, Lookup, resolve
 from audit.readers.properties import read_properties
@@ -94,6 +97,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     read_dockerfiles(reading)
     reading.fillings |= keyed.TAKEN
     reading.producers = [each for each in reading.producers if not _is_file_of_others(each, reading)]
+    reading.producers = _in_force(reading.producers, replaced(reading))
     for path, source in reading.env_files.items():
         if path not in reading.named_env_files and not _is_sample(path, reading):
             read_variables(source, source.file, "", read_env(source), reading, "shell")
@@ -104,7 +108,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     reading.producers, environments = placed(reading.producers, reading.workloads)
     environments = [*reading.environments, *environments]
     reading.producers = join_environments(reading.producers, environments, reading.read)
-    reading.producers = _with_sends(reading.producers)
+    reading.producers = _with_sends(told_once(reading.producers))
     reading.producers = [
         with_topics(each, environments, lambda unit: _look_up(unit, reading)) for each in reading.producers
     ]
@@ -128,6 +132,13 @@ def _is_file_of_others(producer: ProducerConfig, reading: Collected) -> bool:
     return (whole in reading.named_env_files and producer.name == path.name) or (
         whole in reading.fillings and not producer.framework
     )
+
+
+def _in_force(producers: Sequence[ProducerConfig], instead: Mapping[str, frozenset[str]]) -> list[ProducerConfig]:
+    """Producers without those of files that stand nowhere, if those in their place have one."""
+    paths = [os.path.abspath(each.origin.path) for each in producers]
+    gone = {path for path, others in instead.items() if not others.isdisjoint(paths)} if instead else ()
+    return [each for each, path in zip(producers, paths, strict=True) if path not in gone]
 
 
 OF_PROGRAMS: Final = (".yml", ".yaml", ".json", ".toml", ".conf")

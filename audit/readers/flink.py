@@ -9,7 +9,7 @@ it may as well be a source, and nothing is said of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -34,7 +34,8 @@ EXACTLY_ONCE: Final = "sink.delivery-guarantee = exactly-once of Flink's Kafka s
 def read_sql(source: Text, reading: Collected) -> bool:
     """Add the producers of the Kafka tables that a SQL text writes to; whether it has any Kafka table."""
     text = COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
-    written = {_bare(name) for name in re.findall(r"INSERT\s+(?:INTO|OVERWRITE)\s+([`\w.\"]+)", text, re.IGNORECASE)}
+    written = [_path(name) for name in re.findall(r"INSERT\s+(?:INTO|OVERWRITE)\s+([`\w.\"]+)", text, re.IGNORECASE)]
+    used = OF_FLINK | {part for name in USES.findall(text) for part in _path(name)}
     any_table = False
     for table in TABLE.finditer(text):
         start = table.start("options")
@@ -49,7 +50,8 @@ def read_sql(source: Text, reading: Collected) -> bool:
         name = _bare(table[1])
         if is_sink(options):
             any_table = True
-            read_sink(name, options, reading, certain=name in written)
+            own = _path(table[1])
+            read_sink(name, options, reading, certain=any(_is_same(own, each, used) for each in written))
     return any_table
 
 
@@ -98,8 +100,26 @@ def pieces_of(content: str) -> list[Piece]:
     return found
 
 
+USES: Final = re.compile(r"\bUSE\s+(?:CATALOG\s+)?([`\w.\"]+)", re.IGNORECASE)
+OF_FLINK: Final = frozenset({"default_catalog", "default_database"})
+"""Where a table is that is made without the name of a catalog or a database."""
+
+
+def _path(name: str) -> list[str]:
+    return name.replace("`", "").replace('"', "").split(".")
+
+
 def _bare(name: str) -> str:
-    return name.replace("`", "").replace('"', "").rpartition(".")[2]
+    return _path(name)[-1]
+
+
+def _is_same(table: Sequence[str], other: Sequence[str], used: Collection[str]) -> bool:
+    """Whether two names are of one table, of which one may tell more of its catalog and database: these are those that
+    are in use.
+    """
+    short, long = sorted((table, other), key=len)
+    more = long[: len(long) - len(short)]
+    return long[len(more) :] == short and all(each in used or "$" in each for each in more)
 
 
 def sinks(node: Node, source: Text) -> Iterator[tuple[str, list[Setting]]]:

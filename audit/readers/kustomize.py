@@ -3,7 +3,8 @@
 A `configMapGenerator` makes a ConfigMap of literals and of files of variables (`envs`); its files (`files`) are in the
 tree, and are read by themselves. A kustomization above it, which names it among its resources, may add to it
 (`behavior: merge`) or replace it. A container's ConfigMap is that of the kustomizations at the top of those that have
-its file: where they say otherwise of a value, as overlays for several stages do, it is unknown.
+its file: where they say otherwise of a value, as overlays for several stages do, it is unknown. A file that each of
+them has another one for is in force nowhere.
 """
 
 from __future__ import annotations
@@ -65,6 +66,39 @@ def generated(name: str, path: str, reading: Collected) -> list[Setting]:
         agree = len(said) == len(told) and len({each.value for each in said}) == 1
         settings.append(said[0] if agree else replace(said[0], known=False, note="kustomizations say otherwise"))
     return settings
+
+
+def replaced(reading: Collected) -> dict[str, frozenset[str]]:
+    """Files that kustomizations make a ConfigMap of, and that each kustomization at the top has other files for: these,
+    by whole paths.
+    """
+    layers = {each.folder: each for each in (_Layer(*one) for one in reading.kustomizations)}
+    reached = {folder: _reached(each, layers) for folder, each in layers.items()}
+    made = {folder: _files(each) for folder, each in layers.items()}
+    found: dict[str, frozenset[str]] = {}
+    for folder, files in made.items():
+        above = [each for each in layers if folder in reached[each] and each != folder]
+        tops = [each for each in above if not any(each in reached[other] for other in above if other != each)]
+        for named, path in files.items():
+            instead = [
+                {made[each][named] for each in (top, *above) if each in (top, *reached[top]) and named in made[each]}
+                for top in tops
+            ]
+            if instead and all(each and path not in each for each in instead):
+                found[path] = frozenset().union(*instead)
+    return found
+
+
+def _files(layer: _Layer) -> dict[tuple[str, str], str]:
+    """The files of the ConfigMaps that a kustomization makes, by the map and the name in it, as whole paths."""
+    found = {}
+    for each in layer.table.tables(GENERATOR):
+        for file in each.scalars("files"):
+            name, _, path = file.text.rpartition("=")
+            found[each.text("name"), name or os.path.basename(path)] = os.path.normpath(
+                os.path.join(layer.folder, path)
+            )
+    return found
 
 
 def _reached(layer: _Layer, layers: Mapping[str, _Layer]) -> set[str]:

@@ -274,7 +274,8 @@ def read_natives(source: Text, reading: Collected) -> bool:
         return True
     text, wrapped = _unwrapped(text) if language.client == "librdkafka" else (text, [])
     text, shared = _of_laravels(source, text) if language.files == ("*.php",) else (text, [])
-    pairs = [each for each in (*language.puts.finditer(text), *wrapped) if each[2] in producer_keys()]
+    text, mapped = _of_maps(text, language)
+    pairs = [each for each in (*language.puts.finditer(text), *wrapped, *mapped) if each[2] in producer_keys()]
     if language.files == ("*.php",) and (alias := ALIAS.search(text)):
         text = re.sub(rf"\bnew\s+{alias[1]}\b", lambda found: "new Producer".ljust(len(found[0])), text)
     own_producer = language.files == ("*.rb",) and OWN_PRODUCER.search(text) is not None
@@ -319,6 +320,47 @@ def _of_laravels(source: Text, text: str) -> tuple[str, list[Setting]]:
             pairs = [each for each in ENTRY_OF_PHP.finditer(file.content, start, end + 1) if each[2] in producer_keys()]
             found += _settings(file, pairs)
             text = text[: loop.start()] + re.sub(r"[^\n]", " ", loop[0]) + text[loop.end() :]
+    return text, found
+
+
+LOOPS: Final[Mapping[str, re.Pattern[str]]] = {
+    "*.cpp": re.compile(
+        r"\bfor\s*\(\s*(?:const\s+)?(?:auto|std::pair<[^()]{1,100}>)\s*(?:const\s*)?&{0,2}\s*"
+        r"(?:\[\s*(?P<k>\w+)\s*,\s*(?P<v>\w+)\s*\]|(?P<e>\w+))\s*:\s*(?P<map>\w+)\s*\)\s*\{?\s*(?:if\s*\()?\s*"
+        r"(?P<conf>\w+)\s*(?:->|\.)\s*set\s*\(\s*(?:(?P=k)|(?P=e)\.first)\s*,\s*(?:(?P=v)|(?P=e)\.second)\s*,"
+    ),
+    "*.php": re.compile(
+        r"\bforeach\s*\(\s*(?:self::|static::|\$this->|\$)(?P<map>\w+)\s+as\s+(?P<k>\$\w+)\s*=>\s*(?P<v>\$\w+)\s*\)"
+        r"\s*\{?\s*\$(?:this->)?(?P<conf>\w+)\s*->\s*set\(\s*(?P=k)\s*,\s*(?:\(string\)\s*)?(?P=v)\s*\)\s*;"
+    ),
+}
+"""Loops of C++ and PHP that set all that a map has."""
+MAPS: Final[Mapping[str, str]] = {
+    "*.cpp": r"[>\w]\s+{}\s*=?\s*\{{((?:\s*\{{[^{{}}]*\}}\s*,?)+)\s*\}}\s*;",
+    "*.php": r"(?:\bconst\s+(?:\w+\s+)?|\$){}\s*=\s*(?:\[|array\()([^;]*?[\])])\s*;",
+}
+"""Where such a map is made of what is written out."""
+ENTRY_OF_CPP: Final = re.compile(rf"()\{{\s*\"([\w.]+)\"\s*,\s*{ARGUMENT}\s*\}}")
+
+
+def _of_maps(text: str, language: _Language) -> tuple[str, list[re.Match[str]]]:
+    """A text without its loops over maps of the same file that nothing else changes, and the entries of these, if a
+    producer is made with what the loop sets.
+    """
+    kind = language.files[0]
+    names = {name for each in language.makes.finditer(text) for name in each.groups() if name} if kind in LOOPS else ()
+    found: list[re.Match[str]] = []
+    for loop in list(islice(LOOPS[kind].finditer(text), MOST)) if names else ():
+        name = re.escape(loop["map"])
+        made = list(re.finditer(MAPS[kind].format(name), text))
+        changed = re.search(
+            rf"\b{name}\s*(?:\[|->|\.\s*(?:insert|emplace|erase|merge|clear|swap)|\+?=\s*(?:array_|\$|\w+\())", text
+        )
+        if loop["conf"] not in names or len(made) != 1 or changed is not None or "..." in made[0][1]:
+            continue
+        entries = ENTRY_OF_PHP if kind == "*.php" else ENTRY_OF_CPP
+        found += entries.finditer(text, made[0].start(1), made[0].end(1))
+        text = text[: loop.start()] + re.sub(r"[^\n]", " ", loop[0]) + text[loop.end() :]
     return text, found
 
 
@@ -510,9 +552,10 @@ def _read_longlang(source: Text, text: str, reading: Collected) -> bool:
                 given = UNKNOWN if value is None else value
                 settings.append(Setting(OF_LONGLANG[each[2]], given, origin, known=value is not None))
         if not re.search(rf"\${maker[1]}\s*=\s*new\s+ProducerConfig\b", text):
-            named = {each.key for each in settings}
+            named = {"enable.idempotence", *(each.key for each in settings)}
             settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
         presets = [preset("acks", "0", "the default of longlang's ProducerConfig", origin)]
+        presets.append(preset("enable.idempotence", "false", "longlang's client has no idempotence", origin))
         reading.producer(source.file, settings, origin, framework="source", presets=presets, style="spring")
     return True
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -50,6 +51,33 @@ class Kind:
     owner: ast.ClassDef
     variables: str | None = None
     """What the variables begin with that a class has its fields of, if it is a part of pydantic's settings."""
+
+
+HEIR: Final[ContextVar[Kind | None]] = ContextVar("HEIR", default=None)
+"""The class that `self` is an object of, where it inherits from the one that a node stands in."""
+
+
+def heirs_of(source: Text, owner: ast.ClassDef) -> list[Kind]:
+    """The classes of a module that inherit from one of a source."""
+    found: list[Kind] = []
+    for text in sources_of(root_of(source.path)):
+        tree = tree_of(text) if owner.name in text.content else None
+        for each in tree.body if tree is not None else ():
+            if (
+                tree is not None
+                and isinstance(each, ast.ClassDef)
+                and any(_last(one) == owner.name for one in each.bases)
+            ):
+                kind = Kind(text, tree, each)
+                found += [kind] if _inherits(kind, source, owner) else []
+    return found
+
+
+def _inherits(kind: Kind, source: Text, owner: ast.ClassDef) -> bool:
+    """Whether a class inherits from one of a source."""
+    return any(
+        (each.source.path, each.owner.name) == (source.path, owner.name) and each is not kind for each in _bases(kind)
+    )
 
 
 def stands_for(place: Place) -> Place | None:
@@ -194,12 +222,27 @@ def _argument(place: Place, function: Function, name: str) -> ast.expr | None:
 
 
 def _calls_to(place: Place, function: Function) -> tuple[Place, ...]:
-    """The calls of a function in its module; of an `__init__` those of its class."""
-    name = function.name
-    if name == "__init__":
-        owner = class_at(place.tree, function)
-        name = owner.name if owner is not None else name
-    return calls_of(root_of(place.source.path), name)
+    """The calls of a function in its module; of an `__init__` those of its class, and of those that inherit from it."""
+    root = root_of(place.source.path)
+    owner = class_at(place.tree, function) if function.name == "__init__" else None
+    if owner is None:
+        return calls_of(root, function.name)
+    heir = HEIR.get()
+    if heir is not None and _inherits(heir, place.source, owner):
+        return _calls_of_heir(heir, root)
+    heirs = heirs_of(place.source, owner)
+    return (*calls_of(root, owner.name), *(call for each in heirs for call in _calls_of_heir(each, root)))
+
+
+def _calls_of_heir(heir: Kind, root: Path) -> tuple[Place, ...]:
+    """How a class makes the one that it inherits from: in its own `__init__`, or else as it is made itself."""
+    if _method(heir, "__init__") is None:
+        return calls_of(root, heir.owner.name)
+    return tuple(
+        Place(heir.source, heir.tree, each)
+        for each in ast.walk(heir.owner)
+        if isinstance(each, ast.Call) and ast.unparse(each.func) == "super().__init__"
+    )
 
 
 def calls_of(root: Path, name: str) -> tuple[Place, ...]:
@@ -265,7 +308,9 @@ def kind_of(place: Place, depth: int = 0) -> Kind | None:
 
 def _kind_of_name(place: Place, value: ast.Name, depth: int) -> Kind | None:
     if value.id in ("self", "cls"):
-        owner = class_at(place.tree, value)
+        owner, heir = class_at(place.tree, value), HEIR.get()
+        if owner is not None and heir is not None and _inherits(heir, place.source, owner):
+            return heir
         return Kind(place.source, place.tree, owner) if owner is not None else None
     function = function_at(place.tree, value)
     if function is not None:

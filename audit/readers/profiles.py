@@ -19,6 +19,7 @@ from audit.readers.names import latest
 ON_PROFILE: Final = ("spring.config.activate.on-profile", "spring.config.activate.onProfile")
 OLD: Final = "spring.profiles"
 ACTIVE: Final = ("spring.profiles.active", "spring.profiles.include", "quarkus.profile")
+DEFAULT: Final = "spring.profiles.default"
 LONGEST: Final = 200
 """Words of the longest expression that is read."""
 WORD: Final = re.compile(r"\s*([!&|(),]|[^\s!&|(),]+)")
@@ -94,7 +95,8 @@ def mentioned(pages: Iterable[Page]) -> list[str]:
 def set_active(pages: Sequence[Page]) -> list[str]:
     """The profiles that the configuration itself makes active."""
     base = latest(setting for page in pages if not page.profile and not condition(page) for setting in page.settings)
-    names = [name.strip() for key in ACTIVE if key in base for name in base[key].value.split(",")]
+    keys = ACTIVE if ACTIVE[0] in base else (DEFAULT, *ACTIVE)  # where no profile is made active
+    names = [name.strip() for key in keys if key in base for name in base[key].value.split(",")]
     return [name for name in dict.fromkeys(names) if name and "$" not in name]
 
 

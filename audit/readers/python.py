@@ -32,7 +32,19 @@ from audit.readers.format import Format
 from audit.readers.keyed import asked_for_topics, root_of
 from audit.readers.modules import bound, imports, module_named, module_of, tree_of
 from audit.readers.names import producer_keys
-from audit.readers.objects import Place, calls_of, fields_of, function_at, given, is_never_given, kind_of, stands_for
+from audit.readers.objects import (
+    HEIR,
+    Kind,
+    Place,
+    calls_of,
+    fields_of,
+    function_at,
+    given,
+    heirs_of,
+    is_never_given,
+    kind_of,
+    stands_for,
+)
 from audit.readers.packages import of_framework
 from audit.readers.pyfiles import PARSERS, of_flask, of_loaded_file, option_of, section_of_ini, variable_of_helper
 from audit.readers.text import Text, Unreadable
@@ -173,20 +185,29 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
             if call.args
             else next((word.value for word in call.keywords if word.arg in ("conf", "config")), None)
         )
-        settings = _followed(source, call, argument, scopes) if argument is not None else None
-        if settings is None:
-            message = "the configuration of this producer is not a dictionary that can be followed"
-            do = "give it as a file (JSON), or write the dictionary in the call"
-            reading.problems.append(source.problem("unreadable", call.lineno, message, do))
-            settings = [Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE]
-        name = _name_of(source, call, scopes, bound_to)
+
+        def settled(
+            call: ast.Call = call, argument: ast.expr | None = argument, scopes: tuple[Scope, ...] = scopes
+        ) -> list[Setting]:
+            told = _followed(source, call, argument, scopes) if argument is not None else None
+            if told is None:
+                message = "the configuration of this producer is not a dictionary that can be followed"
+                do = "give it as a file (JSON), or write the dictionary in the call"
+                problem = source.problem("unreadable", call.lineno, message, do)
+                reading.problems += [problem] if problem not in reading.problems else []
+                told = [Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE]
+            return told
+
         sent = _sent_to(source, tree) if sent is None else sent
-        if _is_alternative(call, scopes, settings, alike):
-            continue
-        reading.producer(
-            name, settings, source.origin(call.lineno), client="librdkafka", framework="python", topics=sent,
-            style="spring",
-        )  # fmt: skip
+        for heir, settings in _by_heir(source, scopes, settled):
+            if _is_alternative(call, scopes, settings, alike):
+                continue
+            name, origin = _name_of(source, call, scopes, bound_to), source.origin(call.lineno)
+            if heir is not None:
+                name, origin = f"{heir.source.file}, {heir.owner.name}", heir.source.origin(heir.owner.lineno)
+            reading.producer(
+                name, settings, origin, client="librdkafka", framework="python", topics=sent, style="spring"
+            )
     return found
 
 
@@ -234,28 +255,67 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
             if not re.search(r"\.publish(?:er)?\(", source.content):
                 continue  # it only subscribes
             client = "librdkafka" if "faststream.confluent" in source.content else client
-        given = [_setting(source, word.arg.replace("_", "."), word.value) for word in call.keywords if word.arg]
-        spread = [_spread(source, call, word.value, scopes) for word in call.keywords if word.arg is None]
-        for each in spread:
-            given += [dataclasses.replace(one, key=one.key.replace("_", ".")) for one in each or ()]
-        settings = [each for each in given if each.key in producer_keys()]
-        if any(each.key == "transactional.id" and not each.known for each in settings):  # it may be None
-            settings = [each for each in settings if each.key != "transactional.id"]
-            settings.append(Setting("enable.idempotence", UNKNOWN, source.origin(call.lineno), known=False))
-        if any(each is None for each in spread):
-            named = {each.key for each in settings}
-            settings += [
-                Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
-            ]
+
+        def settled(call: ast.Call = call, scopes: tuple[Scope, ...] = scopes) -> list[Setting]:
+            return _settings_of_words(source, call, scopes)
+
         sent = _sent_to(source, tree) if sent is None else sent
         found = True
-        if _is_alternative(call, scopes, settings, alike):
-            continue
-        reading.producer(
-            _name_of(source, call, scopes, bound_to), settings, source.origin(call.lineno),
-            client=client, framework="python", topics=sent, style="spring",
-        )  # fmt: skip
+        for heir, settings in _by_heir(source, scopes, settled):
+            if _is_alternative(call, scopes, settings, alike):
+                continue
+            title, origin = _name_of(source, call, scopes, bound_to), source.origin(call.lineno)
+            if heir is not None:
+                title, origin = f"{heir.source.file}, {heir.owner.name}", heir.source.origin(heir.owner.lineno)
+            reading.producer(title, settings, origin, client=client, framework="python", topics=sent, style="spring")
     return found
+
+
+def _settings_of_words(source: Text, call: ast.Call, scopes: tuple[Scope, ...]) -> list[Setting]:
+    """What a producer of kafka-python or aiokafka is called with."""
+    given = [_setting(source, word.arg.replace("_", "."), word.value) for word in call.keywords if word.arg]
+    spread = [_spread(source, call, word.value, scopes) for word in call.keywords if word.arg is None]
+    for each in spread:
+        given += [dataclasses.replace(one, key=one.key.replace("_", ".")) for one in each or ()]
+    settings = [each for each in given if each.key in producer_keys()]
+    if any(each.key == "transactional.id" and not each.known for each in settings):  # it may be None
+        settings = [each for each in settings if each.key != "transactional.id"]
+        settings.append(Setting("enable.idempotence", UNKNOWN, source.origin(call.lineno), known=False))
+    if any(each is None for each in spread):
+        named = {each.key for each in settings}
+        settings += [
+            Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
+        ]
+    return settings
+
+
+def _by_heir(
+    source: Text, scopes: Sequence[Scope], settled: Callable[[], list[Setting]]
+) -> list[tuple[Kind | None, list[Setting]]]:
+    """What a producer is set to, and by the classes that inherit from the one that makes it, if these give it something
+    else: each of them is a producer then, and the class itself if the program makes one of it.
+    """
+    own = settled()
+    owner = next((each for each in reversed(scopes) if isinstance(each, ast.ClassDef)), None)
+    by_values: dict[object, tuple[Kind | None, list[Setting]]] = {}
+    for heir in heirs_of(source, owner) if owner is not None else ():
+        before = HEIR.set(heir)
+        try:
+            settings = settled()
+        finally:
+            HEIR.reset(before)
+        by_values.setdefault(_deciding(settings), (heir, settings))
+    if owner is None or by_values.keys() <= {_deciding(own)}:
+        return [(None, own)]
+    if calls_of(root_of(source.path), owner.name):
+        by_values[_deciding(own)] = (None, own)
+    return list(by_values.values())
+
+
+def _deciding(settings: Sequence[Setting]) -> tuple[object, ...]:
+    """What decides over records."""
+    by_key = {each.key: (each.value, each.known) for each in settings}
+    return tuple((key, by_key[key]) for key in ALTERNATIVE if key in by_key)
 
 
 ALTERNATIVE: Final = (*DECISIVE, "request.required.acks", "message.send.max.retries", "transactional.id",
@@ -272,8 +332,7 @@ def _is_alternative(call: ast.Call, scopes: Sequence[Scope], settings: Sequence[
     target = next((told for each in _own(scope) if (told := _target(each, call))), "")
     if isinstance(scope, ast.Module) or not target:
         return False
-    by_key = {each.key: (each.value, each.known) for each in settings}
-    deciding = tuple((key, by_key[key]) for key in ALTERNATIVE if key in by_key)
+    deciding = _deciding(settings)
     owner = next((each for each in reversed(scopes) if isinstance(each, ast.ClassDef)), scope)
     one = (id(owner if target.startswith("self.") else scope), target, _called_name(call), deciding)
     known = one in before

@@ -269,7 +269,7 @@ def _library(group: str, artifact: str) -> Library | None:
     """Which of the libraries that matter an artifact is, by its group too: anybody may call his own spring-kafka."""
     match group:
         case "org.apache.kafka" | "io.confluent.kafka":
-            if artifact in APACHE:
+            if artifact in APACHE or artifact.startswith("kafka-streams-scala"):
                 return "kafka-clients"
             return "scala" if re.fullmatch(r"kafka_2\.[\d.x]+", artifact) else None
         case "org.springframework.kafka":

@@ -3,6 +3,7 @@
 | language | what is sent with |
 |---|---|
 | Java, Kotlin, Scala | `new ProducerRecord<>(topic, …)`, `send(topic, …)` of a KafkaTemplate, `KafkaHeaders.TOPIC` |
+| Vert.x | `KafkaProducerRecord.create(topic, …)` |
 | Go | `Topic:` of a TopicPartition, ProducerMessage, Message or Record |
 | C# | `Produce(topic, …)`, `ProduceAsync(topic, …)` |
 | Rust | `FutureRecord::to(topic)`, `BaseRecord::to(topic)` |
@@ -25,7 +26,7 @@ LONGEST: Final = 200
 JVM: Final = frozenset({"java", "kt", "scala"})
 SCRIPTS: Final = frozenset({"js", "mjs", "cjs", "ts"})
 RECORD: Final = re.compile(
-    r"(?:\bnew\s+|(?<![\w.]))ProducerRecord(?:<[^<>()]*(?:<[^<>()]*>[^<>()]*)*>|\[[^\[\]()]*\])?\s*\("
+    r"(?:(?:\bnew\s+|(?<![\w.]))ProducerRecord|\bKafkaProducerRecord\.create)(?:<[^<>()]*(?:<[^<>()]*>[^<>()]*)*>|\[[^\[\]()]*\])?\s*\("
 )
 HEADER: Final = re.compile(r"\bKafkaHeaders\.TOPIC\s*,\s*([^(),\n]+)")
 TEMPLATES: Final = re.compile(

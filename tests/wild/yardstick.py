@@ -42,7 +42,7 @@ from audit.topics import StatedByUser
 HERE: Final = Path(__file__).parent
 WRITTEN_SINCE: Final = (
     *("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"),
-    *("eleventh", "twelfth", "thirteenth"),
+    *("eleventh", "twelfth", "thirteenth", "fourteenth"),
 )
 KINDS: Final = ("open", "kept", "blind", *WRITTEN_SINCE)
 HELD_OUT: Final[tuple[str, ...]] = ()
@@ -122,8 +122,8 @@ def unpack(one: Repository, folder: Path) -> None:
 
 def _score_one(one: Repository, folder: Path, grader: Grader, made: Score) -> None:
     unpack(one, folder)
-    logs = [folder / truth["at"] for truth in one.producers if truth.get("log")]
-    answer = grader.answer(read_paths([folder]) + read_logs(logs), StatedByUser())
+    logs = dict.fromkeys(folder / truth["at"] for truth in one.producers if truth.get("log"))
+    answer = grader.answer(read_paths([folder]) + read_logs(list(logs)), StatedByUser())
     units: dict[Unit, list[ProducerRow]] = {}
     for row in answer.rows:
         path = os.path.relpath(row.producer.origin.path, folder)

@@ -25,7 +25,7 @@ from audit.readers.source.following import (
     walk_around,
     walk_of,
 )
-from audit.readers.source.nodes import SCRIPTS, Maker, Pair, SourceWalk, Value, class_around
+from audit.readers.source.nodes import DECISIVE, SCRIPTS, UNKNOWN, Maker, Pair, SourceWalk, Value, class_around
 from audit.readers.text import Text
 
 
@@ -77,39 +77,217 @@ def by_callers(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> list[t
     ]  # fmt: skip
 
 
-def by_subclass(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> list[tuple[Caller, list[Pair]]]:
-    """The settings by each class of the program that inherits from the one that makes a producer, and puts more into
-    the map that a method of it returns: `Map<…> settings() { var m = super.settings(); m.put(…); return m; }`.
+TAKEN: Final[Mapping[str, str]] = {
+    "kt": r"\b(\w+)\s*:\s*(?:\([\w<>, ?]*\)|[\w<>, ?]+\.\(\))\s*->\s*Unit\b",
+    "java": r"\b(?:Consumer|UnaryOperator)<[^(){};]{1,100}>\s+(\w+)\s*[,)]",
+}
+"""A parameter of a function that is a function itself, which may set more."""
+APPLIED: Final = (
+    r"\.(?:apply|also|let|run)\(\s*{0}\s*\)|(?<![\w.]){0}(?:\.(?:accept|apply|invoke))?\(\s*\w+\s*\)|\.{0}\(\)"
+)
+"""Where a function does what that one says."""
+
+
+def by_lambdas(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> list[tuple[Caller, list[Pair]]]:
+    """The settings by each caller of the function that makes a producer, if it takes a function that may set more:
+    `producer(env) { put("acks", "1") }`. Where a caller gives what cannot be followed, what decides is unknown.
+    """
+    body = found.scopes.get(maker.scope, "")
+    name = re.search(TAKEN.get(found.language, r"\Z."), body[:LONGEST_HEAD])
+    if name is None or re.search(APPLIED.format(name[1]), body[name.end() :]) is None:
+        return []
+    function = maker.scope.partition("@")[0]
+    parameters = calls.parameters_of(body, found.language)
+    told = calls.calls_of(calls.root_of(found.source.path), found.language, function, made=False)
+    here = Caller(found.source, maker.line, function)
+    by_values: dict[object, tuple[calls.Call, list[Pair]]] = {}
+    for call in told if any(each == name[1] for each, _ in parameters) else ():
+        own = _set_by_lambda(call, parameters, name[1], found.language)
+        if own is None:
+            by_values.clear()
+            break
+        keys = {each.key for each in own}
+        by_values.setdefault(
+            tuple((each.key, each.value) for each in own),
+            (call, [*(each for each in pairs if each.key not in keys), *own]),
+        )
+    if not by_values or len(by_values) > CALLERS:
+        rest = [each for each in pairs if each.key not in FROM_FIELDS]
+        start = maker.start
+        return [
+            (here, rest + [Pair(key, Value(UNKNOWN, False), maker.line, maker.scope, "", False, start) for key in OPEN])
+        ]
+    if len(by_values) == 1:
+        return [(here, own) for _, own in by_values.values()]
+    scopes = Counter((call.source.path, walk_around(call, found.language)[1]) for call, _ in by_values.values())
+    return [(_caller(call, found.language, scopes), own) for call, own in by_values.values()]
+
+
+LONGEST_HEAD: Final = 1_000
+"""Characters of a function in which its parameters are looked for."""
+OPEN: Final = (*DECISIVE, "max.in.flight.requests.per.connection")
+"""What is unknown where more may be set."""
+IS_LAMBDA: Final[Mapping[str, str]] = {"kt": r"\{", "java": r"\(?\w+\)?\s*->"}
+
+
+def _set_by_lambda(
+    call: calls.Call, parameters: tuple[tuple[str, str], ...], name: str, language: str
+) -> list[Pair] | None:
+    """What a call sets in the function that it gives a parameter; None if that is not written out."""
+    content = call.source.content
+    opened = content.index("(", call.at) + 1
+    _, end = arguments_of(content, opened)
+    begins = re.compile(r"[ \t]*\{").match(content, end) if language == "kt" else None
+    if begins is not None:
+        text = content[begins.end() : _closing(content, begins.end())]
+        start = begins.end()
+    else:
+        text = call.argument(parameters, name).strip()
+        if text in ("", "{}"):
+            return []
+        start = content.find(text, opened)
+        if re.match(IS_LAMBDA[language], text) is None or start < 0:
+            return None
+    if re.search(r"\bputAll\(|\+=|\bif\b|\bwhen\b|\.apply\(", text):
+        return None
+    begin, length = len(content[:start].encode(errors="replace")), len(text.encode(errors="replace"))
+    walk = walk_of(call.source, language)
+    own = [each for each in walk.pairs if begin <= each.start < begin + length]
+    return [replace(each, other=call.source) for each in own]
+
+
+def _closing(content: str, at: int) -> int:
+    """Where the brace closes that was opened before a place."""
+    depth = 1
+    for each in re.finditer(r"\"(?:[^\"\\\n]|\\.)*\"|[{}]", content[at:]):
+        depth += {"{": 1, "}": -1}.get(each[0], 0)
+        if depth == 0:
+            return at + each.start()
+    return len(content)
+
+
+def by_subclass(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> tuple[list[tuple[Caller, list[Pair]]], bool]:
+    """The settings by each class of the program that inherits from the one that makes a producer, and gives it more:
+
+    - what it puts into the map that a method returns: `Map<…> settings() { var m = super.settings(); m.put(…); … }`
+    - what a method returns that the settings are asked of: `String acks() { return "1"; }`
+    - what it makes the class with: `super(servers, "1")`
+
+    Classes that give the same are one. And whether these are all that there are: the class itself is abstract, and
+    each that inherits from it gives it something.
     """
     given = {each.scope.partition("@")[0] for each in pairs if each.scope != maker.scope and each.other is None}
     methods = given & maker.names
-    told: list[tuple[Caller, list[Pair]]] = []
-    for text in _inheriting(maker, found) if methods else ():
-        walk = walk_of(text, found.language)
+    asked = [each for each in pairs if not each.value.known and each.key in FROM_FIELDS and each.other is None]
+    heirs = _inheriting(maker, found) if methods or asked else []
+    told: dict[object, tuple[Caller, list[Pair]]] = {}
+    giving = 0
+    for heir in heirs:
+        walk = walk_of(heir.source, found.language)
         taken = {key for key, body in walk.scopes.items()
                  if (name := key.partition("@")[0]) in methods and re.search(rf"\bsuper\.{name}\(", body)}  # fmt: skip
-        own = [replace(each, other=text) for each in walk.pairs if each.scope in taken]
-        if own:
-            told.append((Caller(text, own[0].line, ""), [*pairs, *own]))
-    return told
+        own = [replace(each, other=heir.source) for each in walk.pairs if each.scope in taken and heir.has(each.start)]
+        instead = {each: said for each in asked if (said := _said_by_heir(each, heir, found)) is not None}
+        if own or instead:
+            giving += 1
+            alone = sum(each.source.path == heir.source.path for each in heirs) == 1
+            line = own[0].line if own else heir.source.line_at(heir.start)
+            what = tuple((each.key, each.value) for each in (*own, *instead.values()))
+            place = Caller(heir.source, line, "" if alone else heir.name)
+            told.setdefault(what, (place, [*(instead.get(each, each) for each in pairs), *own]))
+    abstract = re.search(r"(?m)^[\w ]*\b(?:(?:abstract|sealed)\s+class|trait)\b", found.source.content) is not None
+    return list(told.values()), bool(told) and abstract and giving == len(heirs)
 
 
-def _inheriting(maker: Maker, found: SourceWalk) -> list[Text]:
-    """The files of a program's module whose class inherits from the one that a producer is made in, if it is the only
-    one of its file.
+@dataclass(frozen=True, slots=True)
+class _Heir:
+    """A class that inherits from another one: its source, its name, and where it begins and ends there."""
+
+    source: Text
+    name: str
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """What stands in it."""
+        return self.source.content[self.start : self.end]
+
+    def has(self, at: int) -> bool:
+        """Whether a place in the source's bytes is in it."""
+        return self.start <= len(self.source.content.encode(errors="replace")[:at].decode(errors="replace")) < self.end
+
+
+CLASSES: Final = re.compile(r"(?m)^[ \t]{0,4}(?:(?:public|internal|open|abstract|sealed)\s+)*(?:class|trait)\s+(\w+)")
+EXTENDS: Final[Mapping[str, str]] = {
+    "java": r"\bclass\s+(\w+)[^{{;]{{0,200}}?\bextends\s+{}\b",
+    "kt": r"\bclass\s+(\w+)\s*(?:<[^<>{{}}]*>)?\s*(?:\((?:[^(){{}}]|\([^(){{}}]*\)){{0,600}}\))?"
+    r"\s*:\s*(?:[\w.<>, ]+,\s*)?{}\b",
+    "cs": r"\bclass\s+(\w+)\s*(?:<[^<>{{}}]*>)?\s*(?:\([^(){{}}]*\))?\s*:\s*(?:[\w.<>, ]+,\s*)?{}\b",
+    "scala": r"\b(?:class|object)\s+(\w+)[^{{\n]{{0,200}}?\b(?:extends|with)\s+{}\b",
+}
+"""How a class inherits from another one."""
+
+
+def _inheriting(maker: Maker, found: SourceWalk) -> list[_Heir]:
+    """The classes of a program's module that inherit from the one that a producer is made in, if it is the only one of
+    its file.
     """
-    classes = re.findall(r"(?m)^(?:public\s+|open\s+|abstract\s+)*class\s+(\w+)", found.source.content)
-    if found.language not in ("java", "kt") or len(classes) != 1 or not maker.scope:
+    classes = CLASSES.findall(found.source.content)
+    if found.language not in EXTENDS or len(classes) != 1 or not (maker.scope or found.language in ("kt", "scala")):
         return []
-    inherits = re.compile(rf"\bclass\s+\w+[^{{]{{0,200}}?(?:\bextends\s+|:\s*){classes[0]}\b")
-    others = calls.sources_of(calls.root_of(found.source.path), found.language)
-    return [each for each in others if classes[0] in each.content and inherits.search(each.content)][:CALLERS]
+    inherits = re.compile(EXTENDS[found.language].format(classes[0]))
+    heirs: list[_Heir] = []
+    for each in calls.sources_of(calls.root_of(found.source.path), found.language):
+        if classes[0] not in each.content or each.path == found.source.path:
+            continue
+        begins = [one.start() for one in re.finditer(r"\b(?:class|object|interface)\s+\w+", each.content)]
+        for one in inherits.finditer(each.content):
+            end = next((at for at in begins if at > one.start()), len(each.content))
+            heirs.append(_Heir(each, one[1], one.start(), end))
+    return heirs[:CALLERS]
 
 
-def all_override(maker: Maker, found: SourceWalk, count: int) -> bool:
-    """Whether a class that makes a producer is abstract, and all that inherit from it make one of their own of it."""
-    abstract = re.search(r"(?m)^(?:public\s+)?abstract\s+class\b", found.source.content) is not None
-    return abstract and len(_inheriting(maker, found)) == count
+RETURNS: Final[Mapping[str, str]] = {
+    "java": r"\b{}\s*\(\s*\)\s*\{{\s*return\s+([^;{{}}]+);\s*\}}",
+    "kt": r"\boverride\s+(?:\w+\s+)*?(?:fun|val)\s+{}\b(?:\(\s*\))?\s*(?::\s*[\w.?]+\s*)?"
+    r"(?:(?:get\(\)\s*)?=\s*([^\n{{}}]+)|\{{\s*return\s+([^\n{{}}]+)\}})",
+    "cs": r"\boverride\s+[\w.?<>]+\s+{}\b\s*(?:\(\s*\))?\s*(?:=>\s*([^;{{}}]+);"
+    r"|\{{\s*(?:return\s+([^;{{}}]+);|get\s*=>\s*([^;{{}}]+);|get;\s*\}}\s*=\s*([^;{{}}]+);))",
+    "scala": r"\b(?:def|val)\s+{}\b(?:\(\))?\s*(?::\s*[\w.]+\s*)?=\s*([^\n;{{}}]+)",
+}
+"""What a method without parameters, or a property, returns."""
+CONSTRUCTS: Final[Mapping[str, str]] = {
+    "java": r"\bsuper\s*\(",
+    "kt": r"\A[^{]*?:\s*(?:[\w.<>, ]+,\s*)?\w+\(",
+    "cs": r":\s*base\s*\(",
+    "scala": r"\A[^{]*?\b(?:extends|with)\s+\w+\(",
+}
+"""Where a class makes the one that it inherits from."""
+
+
+def _said_by_heir(pair: Pair, heir: _Heir, found: SourceWalk) -> Pair | None:
+    """A setting as a class says it that inherits from the one that makes the producer; None if it says nothing of it,
+    unknown if it cannot be followed.
+    """
+    expression = pair.value.expression.strip().removeprefix("this.")
+    name = re.fullmatch(r"(\w+)(?:\(\))?", expression)
+    if name is None:
+        return None
+    said = re.search(RETURNS[found.language].format(name[1]), heir.text)
+    at, given = (said.start(), next(filter(None, said.groups()))) if said else (0, "")
+    asked = parameter_of(name[1], pair.scope, found) if said is None and pair.sure else None
+    if asked is not None and asked[3]:
+        opened = re.search(CONSTRUCTS[found.language], heir.text)
+        if opened is not None:
+            call = calls.Call(heir.source, heir.start + opened.start(), tuple(arguments_of(heir.text, opened.end())[0]))
+            at, given = opened.start(), call.argument(calls.parameters_of(asked[1], found.language), asked[0])
+    if not given:
+        return None
+    call = calls.Call(heir.source, heir.start + at, ())
+    told = told_by_call(call, given, found.language, 0)
+    value = Value(told) if told is not None else replace(pair.value, expression="")
+    return replace(pair, value=value, other=heir.source, line=heir.source.line_at(heir.start + at))
 
 
 def _by_caller_of_script(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> list[tuple[Caller, list[Pair]]]:

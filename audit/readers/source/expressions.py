@@ -78,6 +78,21 @@ def asked_value(text: str) -> Value | None:
     return Value(f"${{{found[1]}}}" if default is None else f"${{{found[1]}:{default}}}")
 
 
+JOINS: Final = frozenset({"binary_expression", "additive_expression", "infix_expression"})
+
+
+def _joined(node: Node, constants: Mapping[str, Value]) -> Value | None:
+    """Texts that are added to each other, if each is known and one is a literal; None of anything else."""
+    parts = node.named_children
+    if len(parts) == 3:  # Scala has a node for what stands between
+        parts = [parts[0], parts[2]] if code_of(parts[1]) == "+" else []
+    elif node.child_count != 3 or code_of(node.children[1]) != "+":
+        return None
+    literal = any(string_of(each) is not None or each.type in JOINS for each in parts)
+    values = [value_of(each, constants) for each in parts] if literal else []
+    return Value("".join(each.text for each in values)) if values and all(each.known for each in values) else None
+
+
 def value_of(node: Node, constants: Mapping[str, Value]) -> Value:
     """What an expression is, as far as it is written out."""
     while (
@@ -89,6 +104,8 @@ def value_of(node: Node, constants: Mapping[str, Value]) -> Value:
         node = node.named_children[0]
     if (text := string_of(node)) is not None:
         return Value(text)
+    if node.type in JOINS and (joined := _joined(node, constants)) is not None:
+        return joined
     text = code_of(node).strip()
     text = text.lstrip("&") if node.type == "reference_expression" else text  # of Rust's
     if text in WRITTEN:
@@ -155,8 +172,8 @@ def keep_constant(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
     if value is None and node.named_child_count:
         value = node.named_children[-1]
     name = name_of(node)
-    if value is None or not name or code_of(value) == name:
-        return
+    if value is None or not name or code_of(value) == name or value.type in ("variable_declaration", "accessor_list"):
+        return  # in Kotlin and C#, one that is declared and not bound
     while value.type == "expression_list" and value.named_child_count == 1:
         value = value.named_children[0]
     told = value_of(value, {})

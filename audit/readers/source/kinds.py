@@ -160,12 +160,17 @@ WATERMILL: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?(\w*)[ \t]*\"github\
 """How a file imports Watermill's publishers, and the name that it has for them, if it is its own."""
 
 
+WRITERS: Final = ("Writer", "WriterConfig")
+DOT_IMPORT: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?\.[ \t]+\"github\.com/segmentio/kafka-go\"")
+
+
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
     if re.fullmatch(r"sarama\.New(?:Sync|Async)Producer(?:FromClient)?", callee):
         return "sarama"
     if name == "NewPublisher" and callee.partition(".")[0] in {each or "kafka" for each in WATERMILL.findall(content)}:
         return "watermill"
-    if "segmentio/kafka-go" in content and name in ("Writer", "WriterConfig") and node.type == "composite_literal":
+    own = "." not in callee and DOT_IMPORT.search(content) is None  # a struct of the program's own
+    if "segmentio/kafka-go" in content and name in WRITERS and node.type == "composite_literal" and not own:
         return "kafka-go" if name == "Writer" else "kafka-go-config"
     if callee == "kgo.NewClient" and PRODUCES.search(content):
         return "franz-go"

@@ -65,6 +65,8 @@ def find_maker(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
         names = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(code_of, given))))
         if kind == "franz-go" and not _produces(scope_of(above), found):
             return
+        if kind == "confluent" and _only_asks(found.scopes.get(scope_of(above), "")):
+            return
         if kind in OF_RUST and (_is_other(code_of(node), above) or _in_test(above)):
             return
         if kind == "arroyo":
@@ -91,6 +93,14 @@ def _produces(scope: str, found: SourceWalk) -> bool:
         return True
     others = [each for each in found.scopes.values() if "kgo.NewClient" in each and PRODUCES.search(each)]
     return not others and not re.search(r"kgo\.Consume|kgo\.ConsumerGroup", own)
+
+
+def _only_asks(function: str) -> bool:
+    """Whether a function of Go's makes a producer to ask for metadata, and closes it: it sends nothing."""
+    closed = re.search(r"\bdefer\s+(\w+)\.Close\(\)", function)
+    if closed is None or ".GetMetadata(" not in function:
+        return False
+    return re.search(rf"\.Produce\w*\(|[(,]\s*{closed[1]}\s*[,)]", function) is None
 
 
 def _of_arroyo(node: Node, given: Sequence[Node], above: Sequence[Node], found: SourceWalk) -> None:

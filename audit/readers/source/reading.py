@@ -16,7 +16,7 @@ from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
 from audit.readers.properties import named_properties
-from audit.readers.source.callers import all_override, by_callers, by_subclass, with_options
+from audit.readers.source.callers import by_callers, by_lambdas, by_subclass, with_options
 from audit.readers.source.customized import add_customized, add_overrides
 from audit.readers.source.elsewhere import gather_callers, gather_classes, gather_objects, gather_package
 from audit.readers.source.following import field_told, gather
@@ -146,11 +146,11 @@ def _add(maker: Maker, found: SourceWalk, reading: Collected) -> None:
     """Add the producer that a maker makes; one for each caller, if these give its function what differs."""
     pairs = with_options([beside_maker(each, maker) for each in selected_pairs(maker, found)], maker, found)
     pairs = settled_pairs(pairs, maker, found)
-    by_caller = by_callers(pairs, maker, found)
-    below = by_subclass(pairs, maker, found)
+    by_caller = by_callers(pairs, maker, found) or by_lambdas(pairs, maker, found)
+    below, complete = by_subclass(pairs, maker, found)
     for place, own in (*by_caller, *below):
         add_producer(own, maker, found, reading, place)
-    if not by_caller and not (below and all_override(maker, found, len(below))):
+    if not by_caller and not complete:
         add_producer(pairs, maker, found, reading, None)
 
 

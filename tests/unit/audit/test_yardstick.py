@@ -50,6 +50,15 @@ def test_a_value_that_is_told_wrongly_a_miss_and_a_false_producer_are_counted(tm
     assert len(made.wrong) == 3
 
 
+def test_a_log_that_two_producers_are_in_is_read_once(tmp_path):
+    dump = "ProducerConfig values: \n\tacks = {acks}\n\tclient.id = {name}\n\nKafka version: 3.4.1\n"
+    log = dump.format(acks=0, name="one") + dump.format(acks=1, name="two")
+    truth = [{"at": "app.log", "n": name, "acks": acks, "log": True} for name, acks in (("one", "0"), ("two", "1"))]
+    made = Score()
+    _score_one(Repository("one", truth, {"app.log": log}), tmp_path, grader(), made)
+    assert (made.reported, made.found) == (2, 2)
+
+
 def test_a_value_that_nobody_tells_may_not_be_claimed(tmp_path):
     made = scored(tmp_path, {"at": "producer.properties", "acks": "?"}, producer=PROPERTIES)
     assert made.shares[2] == 0.0

@@ -101,9 +101,14 @@ def test_longlangs_client_of_php(tmp_path) -> None:
     )
     assert known(only(read(tmp_path, {"p.php": php.replace("LINE", "$c->setAcks(-1);")}))) == "-1"
     producer = only(read(tmp_path / "b", {"p.php": php.replace("LINE", "")}))
-    assert [(key, each.value) for key, each in producer.presets.items()] == [("acks", "0")]
+    assert [(key, each.value) for key, each in producer.presets.items()] == [
+        ("acks", "0"),
+        ("enable.idempotence", "false"),
+    ]
     made = php.replace("$c = new ProducerConfig();", "$c = make();").replace("LINE", "")
-    assert not only(read(tmp_path / "c", {"p.php": made})).settings["acks"].known
+    settings = only(read(tmp_path / "c", {"p.php": made})).settings
+    assert not settings["acks"].known
+    assert "enable.idempotence" not in settings
 
 
 def test_an_application_of_karafkas_with_a_producer_of_its_own(tmp_path) -> None:

@@ -74,3 +74,29 @@ def test_a_secret_is_kept_nowhere(tmp_path) -> None:
     found = read(tmp_path, FILES | {"base/kustomization.yaml": BASE + more})
     assert found.producers
     assert CANARY not in repr(found)
+
+
+OF_FILE = "configMapGenerator: [{{name: a{}, files: [{}]}}]\n"
+OF_SPRING = {"base/application.yaml": "spring.kafka.producer.acks: 1\n"}
+
+
+@pytest.mark.parametrize(
+    ("overlays", "told"),
+    [
+        ({"prod": (", behavior: replace", "application.yaml")}, ["prod"]),
+        ({"prod": (", behavior: merge", "application.yaml=other.yaml")}, ["base"]),
+        ({"prod": (", behavior: replace", "application.yaml"), "test": ("", "")}, ["base", "prod"]),
+        ({"prod": (", behavior: replace", "application.yaml"), "test": (", behavior: replace", "application.yaml")},
+         ["prod", "test"]),
+        ({"prod": (", behavior: merge", "others.yaml=application.yaml")}, ["base", "prod"]),
+    ],
+)  # fmt: skip
+def test_a_file_that_each_overlay_has_another_one_for_is_in_force_nowhere(tmp_path, overlays, told) -> None:
+    files = OF_SPRING | {"base/kustomization.yaml": OF_FILE.format("", "application.yaml")}
+    for name, (behavior, file) in overlays.items():
+        generator = OF_FILE.format(behavior, file) if file else ""
+        files[f"{name}/kustomization.yaml"] = f"resources: [../base]\n{generator}"
+        if file.endswith("application.yaml"):
+            files[f"{name}/application.yaml"] = "spring.kafka.producer.acks: all\n"
+    found = read(tmp_path, files)
+    assert sorted(each.origin.path.removeprefix(f"{tmp_path}/").partition("/")[0] for each in found.producers) == told

@@ -463,7 +463,10 @@ def test_kaffe(tmp_path, value, acks) -> None:
     ("code", "acks"),
     [
         (':brod.start_producer(client, "t", [])', [None]),
-        (':brod.start_producer(client, "t", required_acks: 1)', []),
+        (':brod.start_producer(client, "t", required_acks: 1)', ["1"]),
+        (":brod.start_producer(client, topic(), required_acks: 0, max_retries: 5)", ["0"]),
+        (":brod.start_producer(client, topic(), max_retries: 5), required_acks: 0", [None]),
+        (":brod.start_producer(client, topic())", []),
         (':brod.start_producer(client, "t", [required_acks: 0])', ["0"]),
         ('config :brod, clients: [k: [default_producer_config: [required_acks: 1]]]', ["1"]),
         ('# :brod.start_producer(client, "t", [])', []),

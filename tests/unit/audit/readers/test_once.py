@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from audit.model import Inputs
+from audit.model import Inputs, ProducerConfig
 from tests.unit.audit.reading import only, read, values
 
 
 def places(inputs: Inputs, folder: object) -> list[str]:
     """The files of the producers that were found."""
     return [each.origin.path.removeprefix(f"{folder}/") for each in inputs.producers]
+
+
+def known(producer: ProducerConfig, key: str = "acks") -> str | None:
+    """The value of a setting; None if it is unknown or not there."""
+    setting = producer.settings.get(key)
+    return setting.value if setting is not None and setting.known else None
 
 
 @pytest.mark.parametrize("name", ["topicConf", "topic_config", "defaultTopicConfig", "topic"])
@@ -331,3 +337,350 @@ def test_the_only_section_is_the_only_producers(tmp_path, makes, more, files) ->
 
 def test_the_section_of_a_program_without_a_source_is_a_producer(tmp_path) -> None:
     assert len(read(tmp_path, {"go.mod": "module a\n", "config.yaml": SECTION}).producers) == 1
+
+
+WRITER = """package a
+import {} "github.com/segmentio/kafka-go"
+type Writer struct {{ w *kafka.Writer }}
+func NewWriter(a string) *Writer {{
+	return &Writer{{w: &{}Writer{{Addr: kafka.TCP(a), Topic: "t"}}}}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "package", "lines"),
+    [("", "kafka.", [5]), (".", "", [5, 5]), ("", "other.", [5]), ("", "", [])],
+)
+def test_a_struct_of_ones_own_is_no_writer_of_kafka_gos(tmp_path, imported, package, lines) -> None:
+    found = read(tmp_path, {"go.mod": "module a\n", "w.go": WRITER.format(imported, package)})
+    assert [each.origin.line for each in found.producers] == lines
+
+
+TABLE = "CREATE TABLE {} (a STRING) WITH ('connector' = 'kafka', 'topic' = 't', 'properties.group.id' = 'g');\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "insert", "written"),
+    [
+        ("raw", "INSERT INTO raw SELECT 1;", True),
+        ("raw", "INSERT INTO iceberg.db.raw SELECT a FROM raw;", False),
+        ("raw", "INSERT INTO `default_catalog`.`default_database`.raw SELECT 1;", True),
+        ("raw", "USE CATALOG kafka; USE db; INSERT INTO kafka.db.raw SELECT 1;", True),
+        ("kafka.db.raw", "INSERT INTO kafka.db.raw SELECT 1;", True),
+        ("kafka.db.raw", "INSERT INTO lake.db.raw SELECT a FROM kafka.db.raw;", False),
+    ],
+)
+def test_a_table_of_another_catalog_is_another_one(tmp_path, table, insert, written) -> None:
+    assert bool(read(tmp_path, {"a.sql": TABLE.format(table) + insert}).producers) == written
+
+
+PROFILES = {
+    "application.yml": "spring:\n  {}: dev\n  kafka:\n    producer:\n      client-id: a\n",
+    "application-dev.yml": "spring.kafka.producer.acks: 0\n",
+    "application-prod.yml": "spring.kafka.producer.acks: all\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "acks"),
+    [("profiles.default", ["0", "all"]), ("profiles.active", ["0", "all"]), ("profiles.other", [None, "0", "all"])],
+)
+def test_an_application_without_its_default_profile_is_none(tmp_path, key, acks) -> None:
+    files = {**PROFILES, "application.yml": PROFILES["application.yml"].format(key)}
+    assert [values(each).get("acks") for each in read(tmp_path, files).producers] == acks
+
+
+def test_a_default_profile_counts_if_none_is_made_active(tmp_path) -> None:
+    base = PROFILES["application.yml"].format("profiles.default") + "spring.profiles.active: prod\n"
+    found = read(tmp_path, {**PROFILES, "application.yml": base})
+    assert found.producers[0].name.endswith("(profile prod)")
+
+
+CAMEL = """package a;
+import org.apache.camel.builder.RouteBuilder;
+public class Routes extends RouteBuilder {{
+  public void configure() {{
+    from("direct:a").to("kafka:orders?brokers={{{{k}}}}" {} "&requestRequiredAcks=all&retries=1" + "0");
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("joined", "acks"), [("+", ["all"]), ("+ more +", []), ("-", [])])
+def test_an_endpoint_of_camels_that_is_added_up(tmp_path, joined, acks) -> None:
+    found = read(tmp_path, {"pom.xml": "<project/>", "Routes.java": CAMEL.format(joined)})
+    assert [values(each)["acks"] for each in found.producers] == acks
+    assert all(values(each)["retries"] == "10" for each in found.producers)
+
+
+VERTX = """package a
+import io.vertx.kafka.client.producer.KafkaProducer
+import io.vertx.kafka.client.producer.KafkaProducerRecord
+fun start() {{
+  val p = KafkaProducer.create<String, String>(vertx, mapOf("acks" to "1"))
+  p.send({}.create("t", key, value))
+}}
+"""
+
+
+@pytest.mark.parametrize(("record", "topics"), [("KafkaProducerRecord", ("t",)), ("Message", ())])
+def test_the_topic_of_a_record_of_vertx(tmp_path, record, topics) -> None:
+    assert only(read(tmp_path, {"pom.xml": "<project/>", "A.kt": VERTX.format(record)})).topics == topics
+
+
+@pytest.mark.parametrize(
+    ("artifact", "release"),
+    [("kafka-streams-scala", "2.8.1"), ("kafka-streams-avro", None), ("kafka-streams", "2.8.1")],
+)
+def test_the_release_of_streams_for_scala(tmp_path, artifact, release) -> None:
+    build = f'libraryDependencies += "org.apache.kafka" %% "{artifact}" % "2.8.1"\n'
+    found = read(tmp_path, {"build.sbt": build, "a.properties": "application.id=a\nproducer.acks=1\n"})
+    assert only(found).release == release
+
+
+SENDER = {
+    "java": """package a;
+import org.apache.kafka.clients.producer.*;
+public abstract class Sender {
+  protected Sender(String servers, int retries) {
+    Properties p = new Properties();
+    p.put("acks", acks());
+    p.put("retries", retries);
+    producer = new KafkaProducer<>(p);
+  }
+  protected abstract String acks();
+}
+""",
+    "kt": """package a
+import org.apache.kafka.clients.producer.*
+abstract class Sender(servers: String, retries: Int) {
+  protected abstract val acks: String
+  private fun props() = Properties().apply {
+    put("acks", acks)
+    put("retries", retries)
+  }
+  private val producer = make()
+  private fun make(): KafkaProducer<String, String> { return KafkaProducer(props()) }
+}
+""",
+}
+HEIR = {
+    "java": "class {0} extends Sender {{\n  {0}(String s) {{ super(s, {2}); }}\n"
+    "  @Override protected String acks() {{ return {1}; }}\n}}\n",
+    "kt": "class {0}(s: String) : Sender(s, {2}) {{\n  override val acks: String = {1}\n}}\n",
+}
+
+
+@pytest.mark.parametrize("end", ["java", "kt"])
+@pytest.mark.parametrize(
+    ("heirs", "told"),
+    [
+        ((("One", '"all"', "1"), ("Two", '"0"', "1")), [("One", "all", "1"), ("Two", "0", "1")]),
+        ((("One", '"all"', "1"), ("Two", '"all"', "2")), [("One", "all", "1"), ("Two", "all", "2")]),
+        ((("One", '"all"', "1"), ("Two", '"all"', "1")), [("One", "all", "1")]),
+        ((("One", '"all"', "1"), ("Two", "asked(x)", "1")), [("One", "all", "1"), ("Two", None, "1")]),
+    ],
+)
+def test_classes_that_give_an_abstract_one_its_settings(tmp_path, end, heirs, told) -> None:
+    files = {f"src/{each[0]}.{end}": "package a\n" + HEIR[end].format(*each) for each in heirs}
+    found = read(tmp_path, {"pom.xml": "<project/>", f"src/Sender.{end}": SENDER[end], **files})
+    one = [(each.name.partition(".")[0], known(each, "acks"), known(each, "retries")) for each in found.producers]
+    assert sorted(one) == told
+
+
+def test_several_classes_of_one_file_that_inherit(tmp_path) -> None:
+    heirs = "package a\n" + HEIR["kt"].format("One", '"all"', 1) + HEIR["kt"].format("Two", '"0"', 1)
+    found = read(tmp_path, {"pom.xml": "<project/>", "Sender.kt": SENDER["kt"], "Heirs.kt": heirs})
+    assert [(each.name, known(each, "acks")) for each in found.producers] == [
+        ("Heirs.kt, One", "all"),
+        ("Heirs.kt, Two", "0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        'class Two(val sender: Sender) { val acks = "0" }\n',
+        'class Two(val sender: Sender) : Closeable { val acks = "0" }\n',
+        'class Two : Senders("0")\n',
+    ],
+)
+def test_a_class_that_has_another_inherits_nothing_of_it(tmp_path, other) -> None:
+    files = {"pom.xml": "<project/>", "Sender.kt": SENDER["kt"], "One.kt": HEIR["kt"].format("One", '"all"', 1)}
+    assert places(read(tmp_path, {**files, "Two.kt": other}), tmp_path) == ["One.kt"]
+
+
+LOOP_OF_CPP = """#include <librdkafka/rdkafkacpp.h>
+const std::map<std::string, std::string> kMap = {{{{"acks", "{}"}}, {{"linger.ms", "0"}}}};
+void make() {{
+  auto conf = RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL);
+  auto other = RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL);
+  {}
+  auto p = RdKafka::Producer::create(conf, err);
+  p->produce("t");
+}}
+"""
+EACH = "for (const auto &[k, v] : kMap) conf->set(k, v, err);"
+
+
+@pytest.mark.parametrize(
+    ("loop", "acks"),
+    [
+        (EACH, "1"),
+        ("for (auto& e : kMap) { if (conf->set(e.first, e.second, err) != OK) throw 1; }", "1"),
+        (EACH.replace("conf", "other"), None),
+        (EACH.replace("kMap", "given"), None),
+        ('kMap["acks"] = all;\n' + EACH, None),
+    ],
+)
+def test_a_loop_of_cpp_that_sets_what_a_map_has(tmp_path, loop, acks) -> None:
+    assert known(only(read(tmp_path, {"p.cpp": LOOP_OF_CPP.format(1, loop)}))) == acks
+
+
+LOOP_OF_PHP = """<?php
+class P {{
+  private const MAP = ['acks' => '1', 'linger.ms' => '0'{}];
+  public function make() {{
+    $conf = new \\RdKafka\\Conf();
+    foreach ({} as $k => $v) {{ $conf->set($k, (string) $v); }}
+    return new \\RdKafka\\Producer($conf);
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "name", "acks"), [("", "self::MAP", "1"), ("", "$this->given", None), (", ...OTHERS", "self::MAP", None)]
+)
+def test_a_loop_of_php_that_sets_what_an_array_has(tmp_path, more, name, acks) -> None:
+    assert known(only(read(tmp_path, {"p.php": LOOP_OF_PHP.format(more, name)}))) == acks
+
+
+TAKES = {
+    "kt": """package a
+import org.apache.kafka.clients.producer.KafkaProducer
+object Factory {
+  fun producer(env: Env, more: Properties.() -> Unit = {}) = KafkaProducer<String, String>(common(env).apply(more))
+  private fun common(env: Env) = Properties().apply { put("acks", "all") }
+}
+""",
+    "java": """package a;
+import org.apache.kafka.clients.producer.KafkaProducer;
+class Factory {
+  static Object producer(Env env, Consumer<Properties> more) {
+    Properties p = new Properties();
+    p.put("acks", "all");
+    more.accept(p);
+    return new KafkaProducer<>(p);
+  }
+}
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("end", "given", "told"),
+    [
+        ("kt", ['Factory.producer(env) { put("acks", "1") }'], ["1"]),
+        ("kt", ["Factory.producer(env)"], ["all"]),
+        ("kt", ["Factory.producer(env)", 'Factory.producer(env) { put("acks", "0") }'], ["all", "0"]),
+        ("kt", ["Factory.producer(env) { putAll(others) }"], [None]),
+        ("kt", ["Factory.producer(env, others)"], [None]),
+        ("java", ['Factory.producer(env, p -> p.put("acks", "1"));'], ["1"]),
+        ("java", ["Factory.producer(env, others);"], [None]),
+        ("java", [], [None]),
+    ],
+)
+def test_a_function_that_sets_more_in_the_map_of_a_producer(tmp_path, end, given, told) -> None:
+    files = {"pom.xml": "<project/>", f"Factory.{end}": TAKES[end]}
+    head = {"kt": "fun start() {{\n  {}\n}}\n", "java": "class A {{ void start() {{\n  {}\n}} }}\n"}[end]
+    for at, call in enumerate(given):
+        files[f"A{at}.{end}"] = "package a\n" + head.format(call)
+    assert [known(each) for each in read(tmp_path, files).producers] == told
+
+
+BASE_OF_PYTHON = """from confluent_kafka import Producer
+class Base:
+    acks = "all"
+    def __init__(self, retries=1):
+        self.p = Producer({"bootstrap.servers": "k", "acks": self.acks, "retries": retries})
+"""
+HEIR_OF_PYTHON = "from base import Base\nclass {}(Base):\n    {}\n"
+GIVES = "def __init__(self):\n        super().__init__({})"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "used", "told"),
+    [
+        ('acks = "1"', 'acks = "0"', "", [("a.py, A", "1", "1"), ("b.py, B", "0", "1")]),
+        ('acks = "1"', "pass", "", [("a.py, A", "1", "1"), ("b.py, B", "all", "1")]),
+        ('acks = "1"', "pass", "Base()", [("a.py, A", "1", "1"), ("base.py, __init__", "all", "1")]),
+        ("pass", "pass", "", [("base.py, __init__", "all", "1")]),
+        (GIVES.format(2), GIVES.format("retries=3"), "", [("a.py, A", "all", "2"), ("b.py, B", "all", "3")]),
+        (GIVES.format(2), GIVES.format("some()"), "", [("a.py, A", "all", "2"), ("b.py, B", "all", None)]),
+    ],
+)
+def test_classes_of_python_that_give_another_one_its_settings(tmp_path, one, two, used, told) -> None:
+    heirs = {"a.py": HEIR_OF_PYTHON.format("A", one), "b.py": HEIR_OF_PYTHON.format("B", two)}
+    main = f"from a import A\nfrom b import B\nfrom base import Base\nA()\nB()\n{used}\n"
+    found = read(tmp_path, {"base.py": BASE_OF_PYTHON, **heirs, "main.py": main, "pyproject.toml": ""})
+    assert sorted((each.name, known(each), known(each, "retries")) for each in found.producers) == told
+
+
+def test_a_class_of_python_that_has_the_name_of_another_inherits_nothing_of_it(tmp_path) -> None:
+    other = HEIR_OF_PYTHON.format("A", 'acks = "1"').replace("from base", "from others")
+    found = read(tmp_path, {"base.py": BASE_OF_PYTHON, "a.py": other, "pyproject.toml": ""})
+    assert [(each.name, known(each)) for each in found.producers] == [("base.py, __init__", "all")]
+
+
+AIO = """from aiokafka import AIOKafkaProducer
+class Base:
+    acks = "all"
+    async def start(self):
+        self.p = AIOKafkaProducer(bootstrap_servers="k", acks=self.acks)
+"""
+
+
+def test_classes_that_inherit_from_one_with_aiokafka(tmp_path) -> None:
+    heirs = {f"{each}.py": HEIR_OF_PYTHON.format(each, f'acks = "{each}"') for each in ("1", "0")}
+    heirs = {f"a{name}": text.replace("class ", "class A") for name, text in heirs.items()}
+    found = read(tmp_path, {"base.py": AIO, **heirs, "pyproject.toml": ""})
+    assert sorted(known(each) or "" for each in found.producers) == ["0", "1"]
+
+
+OF_DOTNET = """using Confluent.Kafka;
+public abstract class Sender
+{
+  protected Sender(string s) {
+    var c = new ProducerConfig { BootstrapServers = s, Acks = Wanted };
+    p = new ProducerBuilder<string, string>(c).Build();
+  }
+  protected abstract Acks Wanted { get; }
+}
+"""
+OF_SCALA = """import org.apache.kafka.clients.producer._
+trait Sender {
+  def wanted: String
+  lazy val producer = { val p = new Properties(); p.put("acks", wanted); new KafkaProducer[String, String](p) }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"Sender.cs": OF_DOTNET, "A.cs": "class A : Sender { protected override Acks Wanted => Acks.All; }",
+          "B.cs": "class B : Sender { B() : base(s) {} protected override Acks Wanted { get => Acks.None; } }"},
+         [("A.cs", "all"), ("B.cs", "0")]),
+        ({"Sender.cs": OF_DOTNET, "A.cs": "class A : Other { protected override Acks Wanted => Acks.All; Sender s; }"},
+         [("Sender.cs, Sender", None)]),
+        ({"Sender.scala": OF_SCALA, "A.scala": 'class A extends Sender { def wanted = "1" }',
+          "B.scala": 'object B extends Base with Sender { override val wanted = "all" }'},
+         [("A.scala", "1"), ("B.scala", "all")]),
+        ({"Sender.scala": OF_SCALA, "A.scala": 'class A(s: Sender) { def wanted = "1" }'}, [("Sender.scala", None)]),
+    ],
+)  # fmt: skip
+def test_classes_of_other_languages_that_inherit(tmp_path, files, told) -> None:
+    found = read(tmp_path, {"pom.xml": "<project/>", **files})
+    assert sorted((each.name, known(each)) for each in found.producers) == told
