@@ -181,7 +181,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         control=Arm(
             scenario="duplicate-id-counts-as-replica",
             case="without-double",
-            on=("3.9.2-kraft", "4.3.1", "4.4.0"),
+            on=("3.9.2-kraft", "4.1.2", "4.3.1", "4.4.0"),
             shows="without the second broker nothing is acknowledged with acks=all until the cut ends, and nothing "
             "lost",
         ),
@@ -206,7 +206,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         least="A second broker with the node.id of one that lives is started.",
         seen=Arm(
             scenario="duplicate-broker-id",
-            on=("4.1.2", "4.3.1"),
+            on=("3.9.2-kraft", "4.1.2", "4.3.1"),
             shows="the live broker loses the partitions that it leads, again and again, until the second one gives up",
         ),
         control=Arm(
@@ -217,7 +217,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         about=About(
             title="a second broker with a live one's node.id takes its leaderships before it is refused",
             whom="KRaft clusters in which somebody starts a broker with a node.id that is in use",
-            releases="KRaft; run on 4.1.2 and 4.3.1",
+            releases="KRaft; run on 3.9.2, 4.1.2 and 4.3.1",
             status=Status(
                 state=BugStatus.OPEN,
                 told="AssignReplicasToDirs of a broker that is not registered is taken for the first one's word.",
@@ -298,7 +298,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="refused-then-accepted",
             case="one-in-flight",
-            on=("0.10.2.2", "1.1.1", "2.8.2", "4.3.1"),
+            on=("0.10.2.2", "1.1.1", "2.8.2", "4.3.1", "4.4.0"),
             shows="the second record is written before the first",
         ),
         control=Arm(
@@ -338,7 +338,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="exactly-once-transactions",
             case="group-coordinator",
-            on=("1.1.1", "3.9.2-zk", "4.3.1"),
+            on=("1.1.1", "3.9.2-kraft", "3.9.2-zk", "4.3.1"),
             shows="send_offsets_to_transaction, called with a time-out of 30 s, does not return in 45 s; the process "
             "has to be killed, and the next one processes each input once",
         ),
