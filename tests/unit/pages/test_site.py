@@ -27,7 +27,7 @@ from pages.site.render import NAV, TEMPLATES
 from results.explained import by_run
 
 BIGGEST = 14_800_000
-"""Half a megabyte below the limit of 15 MB: a page more must not be what exceeds it."""
+"""A fifth of a megabyte below the limit of 15 MB: a page more must not be what exceeds it."""
 pytestmark = pytest.mark.slow
 
 
