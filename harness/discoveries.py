@@ -140,7 +140,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="clock-step",
             case="follower-failed-ahead",
-            on=("2.2.2", "2.8.2", "3.9.2-kraft", "4.3.1", "4.4.0"),
+            on=("2.2.2", "2.2.2-pinned", "2.8.2", "3.9.2-kraft", "4.3.1", "4.4.0"),
             shows="it fetches nothing and is out of the ISR until it is started anew; nothing is logged",
         ),
         control=Arm(
