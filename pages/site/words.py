@@ -225,7 +225,7 @@ def _then(atlas: Atlas, client: str, column: Column, best: Column) -> str:
     then = f"Then {figure.count} of {figure.of} events {_lose(figure.count)} records"
     if harm:
         return f"{then}. {harm}"
-    mends = ", and none writes them twice or reorders them" if _other_harm(atlas.column(client, column.id)) else ""
+    mends = "; none is written twice or reordered" if _other_harm(atlas.column(client, column.id)) else ""
     return f"{then}{mends}."
 
 
@@ -403,7 +403,8 @@ def _why(atlas: Atlas, step: Step, client: str) -> list[str]:
     better = [inside(EVENTS[cell.fault]) for cell in step.better[client]]
     told = [f"With the recommended settings it keeps records when: {'; '.join(better)}."] if better else []
     if step.fixed:
-        told.append(f"It fixes {len(step.fixed)} of the {plural(len(atlas.bugs), 'known bug')} of brokers here.")
+        bugs = plural(len(atlas.bugs), "known bug")
+        told.append(f"It fixes {len(step.fixed)} of the {bugs} of {atlas.line.newest}’s brokers.")
     else:
         told.append("Both have every fix that a release has.")
     told += ["With acks=1, records are lost there too."] if step.acks_1[client].count else []

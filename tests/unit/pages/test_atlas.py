@@ -225,7 +225,7 @@ def test_the_release_to_be_on_is_told_with_what_it_fixes(data: model.Data, of_28
     for bug in step.fixed:
         assert (f"{bug.id} (loses records)" in str(told)) == (bug.harm == HARM_ORDER[0])
     assert step.acks_1["java"].count
-    count = f"It fixes {len(step.fixed)} of the {len(of_28.bugs)} known bugs of brokers here."
+    count = f"It fixes {len(step.fixed)} of the {len(of_28.bugs)} known bugs of 2.8.2’s brokers."
     assert told.rest == f"{count} With acks=1, records are lost there too."
 
 
