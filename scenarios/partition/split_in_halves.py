@@ -9,8 +9,9 @@ side with ZooKeeper or the controller continues.
 The session of one broker of the side without ZooKeeper may end before that of the other. The controller then elects
 this other one first, which it still takes for alive. Followers that truncate to their own high watermark (a protocol of
 before 0.11) do so then, below a record that the old leader knows to be committed, and once more for the next leader.
-The old leader comes back with that record and keeps it: replicas differ forever, and the record is lost whatever acks
-it was sent with (KIP-101; a run on 2.2.2-pinned showed it).
+The old leader comes back with that record and keeps it: replicas differ forever, and the record is lost (KIP-101; a run
+with acks=1 on 2.2.2-pinned showed it). By the same steps one of acks=all would be; no run has shown that, so it is not
+allowed.
 
 The scenario does not run before 1.1 (KAFKA-6051): last fetches to the old leader hold up the next one there, and no
 record could be sent to it for over 90 s (0.10.2.2).
@@ -19,7 +20,7 @@ record could be sent to it for over 90 s (0.10.2.2).
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, TopicPlan, ranges, scenario
 from scenarios.partition import ELECTED, SETTINGS, SHRUNK, clients, loyal_client, send_beside
 
-DIFFER = frozenset({"replica-divergence", "inconsistent-offsets", "log-truncated-below-high-watermark"})
+DIFFER = frozenset({"replica-divergence", "inconsistent-offsets"})
 CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
 
 
@@ -53,20 +54,11 @@ CLAIMS = [*ELECTED, *SHRUNK, "leader-replaced-in-time"]
                     claims=CLAIMS,
                     source="Kafka documentation, producer configuration: acks",
                     basis=Basis.DOCUMENTATION,
-                )
+                ),
             ],
         ),
         "acks-all": Case(
             documented=[
-                Documented(
-                    on=ranges.HIGH_WATERMARK_TRUNCATION,
-                    sentence="""The side without ZooKeeper acknowledges nothing. A record that was acknowledged shortly
-                        before the cut may be lost, if a second broker of that side is elected first.""",
-                    allowed=LOST | DIFFER,
-                    claims=[*CLAIMS, "isolated-leader-acknowledges-no-acks-all"],
-                    source="KIP-101: motivation",
-                    basis=Basis.KIP,
-                ),
                 Documented(
                     sentence="""The side without ZooKeeper or controller acknowledges nothing, and no acknowledged
                         record is lost.""",
@@ -84,8 +76,7 @@ def split_in_halves(run: Run) -> None:
     run.send(orphaned, 3)
     leader, here, there = run.leader_of(orphaned), run.replicas_of(orphaned)[:2], run.replicas_of(orphaned)[2:]
     loyal = loyal_client(run, orphaned, leader)
-    may_lose = acks == "1" or ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
-    with clients(run, orphaned, expected_loss=may_lose):
+    with clients(run, orphaned, expected_loss=acks == "1"):
         run.cut(here, [*there, run.coordinator()])
         sent = loyal.send_async(*orphaned, expected_loss=True)
         if acks == "1":
