@@ -82,7 +82,7 @@ def of_line(
         chosen=words.chosen(atlas),
         defaults={client: words.default_of(atlas, client, data) for client in columns.CLIENTS},
         answers={
-            client: {column.id: words.answers(atlas, client, column) for column in atlas.columns}
+            client: {column.id: words.of_column(atlas, client, column) for column in atlas.columns}
             for client in columns.CLIENTS
         },
         of_line={client: words.of_line(atlas, client) for client in columns.CLIENTS},

@@ -148,8 +148,13 @@ def chance() -> str:
 
 def answers(atlas: Atlas, client: str, column: Column) -> tuple[Answer, ...]:
     """What can be lost, what to set, which release to be on, and what no producer setting prevents."""
-    first = lost(atlas, client, column), to_change(atlas, client, column), release(atlas, client)
-    return *first, not_prevented(atlas, client, flushed=column.flush_each)
+    last = not_prevented(atlas, client, flushed=column.flush_each)
+    return *of_column(atlas, client, column), release(atlas, client), last
+
+
+def of_column(atlas: Atlas, client: str, column: Column) -> tuple[Answer, Answer]:
+    """The two answers that differ from column to column."""
+    return lost(atlas, client, column), to_change(atlas, client, column)
 
 
 def of_line(atlas: Atlas, client: str) -> tuple[Answer, ...]:
@@ -270,7 +275,7 @@ def to_set(atlas: Atlas, column: Column, best: Column) -> str:
         *(["enable.idempotence=true"] if best.idempotence and not column.idempotence else []),
         *([f"{IN_FLIGHT}=1"] if best.in_flight == 1 < column.in_flight else []),
     ]
-    opened = column.unclean or any(one.name == UNCLEAN_ELECTIONS and one.differs for one in atlas.settings)
+    opened = column.unclean or _unclean_by_default(atlas)
     topic = [
         *([f"min.insync.replicas={best.min_insync_replicas}"] if column.topic != best.topic else []),
         *([f"{UNCLEAN_ELECTIONS}=false"] if opened else []),
@@ -278,6 +283,10 @@ def to_set(atlas: Atlas, column: Column, best: Column) -> str:
     if not producer:
         return f"{listed(topic)} in topics"
     return f"{listed(producer)} in producers" + (f", {listed(topic)} in topics" if topic else "")
+
+
+def _unclean_by_default(atlas: Atlas) -> bool:
+    return any(one.name == UNCLEAN_ELECTIONS and one.differs for one in atlas.settings)
 
 
 def as_written(column: Column) -> str:
@@ -521,8 +530,8 @@ def default_of(atlas: Atlas, client: str, data: Data) -> str:
     if client == "java":
         name = next(one.title for one in atlas.columns if one.id == chosen(atlas))
         told = f"Shown first: {name}, the default of a Java producer of {atlas.line.newest}."
-        opened = any(one.name == UNCLEAN_ELECTIONS and one.differs for one in atlas.settings)
-        return f"{told} Unclean elections are off but where said; the default here is on." if opened else told
+        on = " Unclean elections are off but where said; the default here is on."
+        return told + on if _unclean_by_default(atlas) else told
     released = max((run.client_release for one in atlas.cells(client) for run in one.runs), key=numbers, default="")
     if not released:
         return ""

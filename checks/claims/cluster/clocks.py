@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import faults, judged, row_of
 from checks.claims.replication.isr import check_period_ms, lag_time_ms
 from evidence.basis import Basis
-from evidence.events import Container, Log, of
+from evidence.events import Log, of
 from evidence.faults.clock import ClockStepProof
 from evidence.faults.network import CutProof
 from evidence.nodes import broker, number_of
-from evidence.run_state import FaultFact, RunState, in_isr_throughout
+from evidence.run_state import DOWN, FaultFact, RunState, in_isr_throughout, isr_at
 from evidence.text import plural
 
 RETENTION_MS: Final = re.compile(r"retention time (\d+) ?ms")
@@ -170,29 +170,31 @@ def _after_ahead(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     run_state = evidence.run_state
     must_ns = TIMES * int((lag_time_ms(evidence.run) + check_period_ms(evidence.run)) * 1e6)
     for step, seconds, _, _ in _steps(run_state):
-        right_ns = step.until_ns
-        until_ns = min((at for at in _ends_of(run_state, step.node) if at > right_ns), default=run_state.end_ns)
+        number, right_ns = number_of(step.node), step.until_ns
+        out_ns, until_ns = right_ns + must_ns, _end_after(run_state, step.node, right_ns)
         for where, states in run_state.states.items():
             then = run_state.state_at(*where, step.inject_ns)
-            number = number_of(step.node)
-            if seconds < 0 or then is None or number not in then.isr or number == then.leader:
+            if seconds < 0 or then is None or number not in then.isr or number == then.leader or until_ns < out_ns:
                 continue
-            if until_ns - right_ns < must_ns:
-                continue
-            later = [state for state in states if right_ns + must_ns <= state.at_ns < until_ns]
-            begins = run_state.state_at(*where, right_ns + must_ns)
+            later = [isr_at(states, out_ns) or (), *(one.isr for one in states if out_ns < one.at_ns < until_ns)]
             yield row_of(step, where) | {
                 "watched_s": round((until_ns - right_ns) / 1e9, 1),
                 "stayed": number in in_isr_throughout(states, right_ns, until_ns),
-                "was_in": any(number in state.isr for state in (*([begins] if begins else ()), *later)),
+                "was_in": any(number in isr for isr in later),
             }
 
 
-def _ends_of(run_state: RunState, node: str) -> Iterator[int]:
-    """When the processes of a node ended."""
-    for event in of(run_state.events, Container):
-        if event.node == node and event.action == "die":
-            yield event.at_ns
+def _end_after(run_state: RunState, node: str, at_ns: int) -> int:
+    """When a node's process ended after a time; the end of the run if it did not."""
+    ends = (one.begin_ns for one in run_state.processes.get(node, ()) if one.value == DOWN)
+    return next((end_ns for end_ns in ends if end_ns > at_ns), run_state.end_ns)
+
+
+def _of_followers_ahead(evidence: RunEvidence, wrong: Callable[[dict[str, Any]], bool], where: str) -> Judged:
+    rows = list(_after_ahead(evidence))
+    told = "; ".join(f"{row['node']} for {row['watched_s']:g} s" for row in rows)
+    wrongs = [row for row in rows if wrong(row)]
+    return judged(rows, wrongs, f"{where} the ISR with the right time: {told}", "no follower's clock was ahead")
 
 
 @claim(
@@ -205,10 +207,7 @@ def follower_waits_for_its_old_time(evidence: RunEvidence) -> Judged:
     """A follower whose clock was ahead fetches nothing after the clock was set right: it leaves the ISR and does not
     return.
     """
-    rows = list(_after_ahead(evidence))
-    wrong = [row for row in rows if row["was_in"]]
-    told = "; ".join(f"{row['node']} for {row['watched_s']:g} s" for row in rows)
-    return judged(rows, wrong, f"out of the ISR with the right time: {told}", "no follower's clock was ahead")
+    return _of_followers_ahead(evidence, lambda row: bool(row["was_in"]), "out of")
 
 
 @claim(
@@ -218,7 +217,4 @@ def follower_waits_for_its_old_time(evidence: RunEvidence) -> Judged:
 )
 def follower_fetches_by_the_right_time(evidence: RunEvidence) -> Judged:
     """A follower whose clock was ahead, and no fetch of which failed, stays in the ISR when its clock is set right."""
-    rows = list(_after_ahead(evidence))
-    wrong = [row for row in rows if not row["stayed"]]
-    told = "; ".join(f"{row['node']} for {row['watched_s']:g} s" for row in rows)
-    return judged(rows, wrong, f"in the ISR with the right time: {told}", "no follower's clock was ahead")
+    return _of_followers_ahead(evidence, lambda row: not row["stayed"], "in")
