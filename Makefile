@@ -35,6 +35,8 @@ FAULT ?=
 # The versions that the audit's cells are measured on.
 MEASURED = $(shell $(BIN)/python -c 'import results; print(*results.MEASURED_ON.values())')
 NARROWED = $(if $(FAULT),--faults $(FAULT)) $(if $(filter $(VERSION),$(MEASURED)),--versions $(filter $(VERSION),$(MEASURED)))
+# The versions that the museum's bugs are shown on.
+AFFECTED = $(shell $(BIN)/python -m pages.recall releases)
 # Which mutants `make mutants` runs (tests/mutants/registry.py).
 MUTANTS ?=
 # Which machines `make test-bare` makes: releases of Debian.
@@ -186,9 +188,9 @@ mutants: engine venv ## Would it notice a broken Kafka? Runs of brokers with one
 	  $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION))
 
 .PHONY: recall
-recall: engine venv ## Do other scenarios find the museum's bugs, on the releases that have them? Resumable (SCENARIO= VERSION= JOBS=)
-	$(CHAOS) setup $(if $(VERSION),--versions $(VERSION))
-	$(BIN)/python -m tests.mutants recall --jobs $(JOBS) $(if $(SCENARIO),--scenarios $(SCENARIO)) $(if $(VERSION),--versions $(VERSION))
+recall: engine venv ## The default suite on the releases that have the museum's bugs: does it find them? Resumable (SCENARIO= VERSION= JOBS=)
+	$(CHAOS) setup --versions $(or $(VERSION),$(AFFECTED))
+	$(CHAOS) suite $(if $(SCENARIO),--scenarios $(SCENARIO)) --versions $(or $(VERSION),$(AFFECTED)) --jobs $(JOBS) --runs-dir runs/recall
 
 .PHONY: unit
 unit: venv ## The tests that need neither Docker nor Spark (TESTS= narrows it)
@@ -211,6 +213,7 @@ docs: venv ## The generated pages of docs/ anew (RUNS= tells one of these run di
 	$(BIN)/python -m pages.trust
 	$(BIN)/python -m pages.upgrades
 	$(BIN)/python -m pages.faults
+	$(BIN)/python -m pages.recall
 	$(BIN)/python -m pages.ledger
 	$(BIN)/python -m app.gone
 	$(BIN)/python -m pages.schemas

@@ -7,7 +7,6 @@
     explained.toml           why runs that count did not end as documented (results/explained.py)
     mutants.csv              what came of runs of brokers that were changed on purpose (tests/mutants), a line each
     nights/                  what runs of nights with a regression planted showed (tests/planted), a file a night
-    recall.csv               what came of other scenarios than the museum's on releases with its bugs, a line each
     audit/                   the measurements of the audit's matrix (audit/matrix.py has their form)
 
 The run directories that this is made of are not kept, so these files are the only copy: the pictures too. Whoever wants

@@ -7,7 +7,6 @@
     measure --mutants a b --scenarios baseline leader-crash/acks-all suite --versions 4.3.1 2.8.2
     measure --until-noticed           of each mutant and version no further run once one has noticed it
     table                             the rows of a round into results/mutants.csv, and docs/mutants.md
-    recall                            scenarios that are not the museum's, on releases with its bugs: which are found
 
 Started again after it was interrupted, `measure` goes on: each finished run has its row in the runs directory. Its
 status is 0 whatever was noticed; a change that cannot be made ends it with 255.
@@ -37,16 +36,13 @@ from evidence.rundir import write_atomically
 from harness.cluster import versions
 from harness.scenario import all_scenarios, get_scenario
 from harness.suite import NEW
-from tests.mutants import carry_out, image, page, recall_page, registry, rows
+from tests.mutants import carry_out, image, page, registry, rows
 from tests.mutants.registry import Mutant, Where
 from tests.mutants.rows import Row
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "results" / "mutants.csv"
 PAGE: Final = ROOT / "docs" / "mutants.md"
-RECALL: Final = ROOT / "results" / "recall.csv"
-LEDGER: Final = ROOT / "results" / "ledger"
-RECALL_PAGE: Final = ROOT / "docs" / "recall.md"
 SUITE: Final = "suite"
 KAFKA: Final = "none"
 """In place of a mutant's name: the released brokers."""
@@ -207,22 +203,6 @@ def row_from(text: str) -> Row:
     return msgspec.json.decode(text, type=Row)
 
 
-def history(scenarios: Sequence[str], wanted: Sequence[str]) -> list[Cell]:
-    """The runs of scenarios that are not the museum's, on releases that have one of its bugs: the default suite's, or
-    those that are named, on all of these releases, or on those that are named.
-    """
-    chosen = named(scenarios) if scenarios else list(suite())
-    affected = dict.fromkeys(v for one in recall_page.exhibits() for v in one.affected)
-    if free := [version for version in wanted if version not in affected]:
-        raise UsageError(f"no bug of the museum is shown on {', '.join(free)}: name some of {', '.join(affected)}")
-    return [
-        Cell(KAFKA, where, version)
-        for where in chosen
-        for version in (wanted or affected)
-        if get_scenario(where.scenario).exhibit is None and _applies(where, version)
-    ]
-
-
 def merge_into(path: Path, new: Iterable[Row]) -> list[Row]:
     """Add rows to a table that is committed, and return all that it has then. A run of a modified tree is left out:
     nobody could make it again.
@@ -258,15 +238,11 @@ def parser() -> argparse.ArgumentParser:
     measure.add_argument("--versions", nargs="+", default=registry.RELEASES, metavar="V")
     measure.add_argument("--jobs", type=int, default=2)
     measure.add_argument("--until-noticed", action="store_true")
-    recall = commands.add_parser("recall", help="which of the museum's bugs other scenarios find")
-    recall.add_argument("--scenarios", nargs="+", default=(), metavar="NAME")
-    recall.add_argument("--versions", nargs="+", default=(), metavar="V")
-    recall.add_argument("--jobs", type=int, default=2)
     table = commands.add_parser("table", help="results/mutants.csv and docs/mutants.md")
-    for one in (run, measure, recall):
+    for one in (run, measure):
         one.add_argument("--seed", type=int, default=1)
         one.add_argument("--limit", type=int, default=LIMIT_S, metavar="S", help="seconds until a run is ended")
-    for one in (run, measure, table, recall):
+    for one in (run, measure, table):
         one.add_argument("--runs-dir", type=Path, default=Path("runs/mutants"), metavar="DIR")
     return whole
 
@@ -295,13 +271,6 @@ def carry_out_command(options: argparse.Namespace) -> int:
             echo=say,
         )
         print(json.dumps(asdict(row)))
-        return 0
-    if options.command == "recall":
-        kept = Round(root / "recall", options.jobs, options.limit, options.seed, False, say)
-        kept.carry_out(history(options.scenarios, options.versions))
-        every = merge_into(RECALL, kept.rows())
-        bugs = recall_page.exhibits()
-        write_atomically(RECALL_PAGE, recall_page.page(every, bugs, recall_page.in_ledger(LEDGER, bugs)))
         return 0
     kept = Round(root, 1, LIMIT_S, 1, False, say)
     if options.command == "measure":

@@ -10,13 +10,11 @@ import pytest
 
 from checks import catalogue, claims
 from evidence.errors import HarnessError, UsageError
-from evidence.ledger import AnyLine, Excluded, RestoredRun
 from harness.plan import ClusterPlan
 from harness.scenario import get_scenario
-from tests.mutants import carry_out, image, page, recall_page, registry, rows
-from tests.mutants.__main__ import PAGE, RESULTS, Cell, cells, history, merge_into, named, suite
+from tests.mutants import carry_out, image, page, registry, rows
+from tests.mutants.__main__ import PAGE, RESULTS, Cell, cells, merge_into, named, suite
 from tests.mutants.carry_out import hits_of, one_line
-from tests.mutants.recall_page import NEEDS, Affected, exhibits, finds, published
 from tests.mutants.registry import MUTANTS, Mutant, Where
 from tests.mutants.rows import MISSED, NOT_REACHED, NOTICED, OTHERWISE, Row
 from tests.records import run_record
@@ -165,89 +163,11 @@ def test_cells_are_the_named_runs_or_those_of_the_registry() -> None:
     assert cells([mutant], [], ["0.8.2.2"]) == []
 
 
-BUG = Affected(
-    bug="KAFKA-1",
-    title="it loses",
-    affected=("2.8.1",),
-    signs=frozenset({"lost-write", "acks-all-waits-for-isr"}),
-    stated=("double-failover",),
-)
-
-
-@pytest.mark.parametrize(
-    ("of", "signs"),
-    [
-        (row(mutant="", version="2.8.1", anomalies=("lost-write", "phantom")), ("lost-write",)),
-        (row(mutant="", version="2.8.1", claims=("acks-all-waits-for-isr",)), ("acks-all-waits-for-isr",)),
-        (row(mutant="", version="2.8.1", anomalies=("phantom",)), ()),
-        (row(mutant="", version="2.8.2", anomalies=("lost-write",)), ()),
-        (row(mutant="", version="2.8.1", verdict="unknown", anomalies=("lost-write",)), ()),
-        (row(mutant="", version="2.8.1", scenario="double-failover", anomalies=("lost-write",)), ()),
-    ],
-    ids=["anomaly", "claim", "another anomaly", "another release", "another verdict", "it states the bug"],
-)
-def test_a_bug_is_found_by_its_signs_on_its_release_unprompted(of: Row, signs: tuple[str, ...]) -> None:
-    assert finds(of, BUG) == signs
-
-
-def test_the_page_of_recall_counts_bugs_whose_release_was_run() -> None:
-    other = Affected(bug="KAFKA-2", title="it stalls", affected=("1.1.1",), signs=frozenset())
-    text = recall_page.page([row(mutant="", version="2.8.1", anomalies=("lost-write",))], [BUG, other])
-    assert "1 of 2 bugs are on a release that was run, and 1 of these were found, by" in text
-    assert "leader-crash (acks-all) on 2.8.1 (lost-write); stated by double-failover" in text
-    assert "| KAFKA-2 | it stalls | 1.1.1 | – | 0 | not run | – |" in text
-
-
-def told(run: str, scenario: str = "baseline", version: str = "2.8.1", **more: object) -> list[AnyLine]:
-    """A run of the ledger that was unexpected for a lost record."""
-    values: dict[str, Any] = {"at": "2026-11-23T00:00:00.000Z", "run": run, "scenario": scenario, "version": version}
-    verdict: dict[str, Any] = {"verdict": "unexpected", "seen": ("lost-write",)}
-    return [RestoredRun(schema=1, source="0", **(values | verdict | more))]
-
-
-@pytest.mark.parametrize(
-    ("lines", "runs", "unexpected", "found"),
-    [
-        (told("r"), 1, 1, (("KAFKA-1", "r"),)),
-        (told("r", seen=(), told="the claim acks-all-waits-for-isr is contradicted"), 1, 1, (("KAFKA-1", "r"),)),
-        (told("r", seen=("phantom",)), 1, 1, ()),
-        (told("r", verdict="as-documented"), 1, 0, ()),
-        (told("r", "double-failover"), 1, 1, ()),
-        (told("r", "exhibit"), 0, 0, ()),
-        (told("r", version="2.8.2"), 0, 0, ()),
-        ([*told("r"), Excluded(schema=1, run="r", at="", why="x")], 0, 0, ()),
-    ],
-    ids=["anomaly", "claim", "another", "documented", "it states the bug", "of the museum", "elsewhere", "excluded"],
-)
-def test_a_bug_is_found_in_the_ledger(
-    lines: list[AnyLine], runs: int, unexpected: int, found: tuple[tuple[str, str], ...]
-) -> None:
-    seen = published(lines, [BUG], {"exhibit"})
-    assert (seen.runs, seen.unexpected, seen.found) == (runs, unexpected, found)
-
-
-def test_every_bug_is_stated_elsewhere_or_needs_something() -> None:
-    assert {one.bug for one in exhibits() if not one.stated} == NEEDS.keys()
-
-
-def test_recall_refuses_a_release_without_a_bug() -> None:
-    with pytest.raises(UsageError, match=r"no bug of the museum is shown on 0\.8\.2\.2"):
-        history([], ["0.8.2.2"])
-
-
 def test_a_run_of_a_modified_tree_is_left_out(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     kept = merge_into(table, [row(), row(run="r2", commit="0123456789ab+")])
     assert [one.run for one in kept] == ["r1"]
     assert [one.run for one in merge_into(table, [row(run="r3")])] == ["r1", "r3"]
-
-
-def test_recall_runs_no_scenario_of_the_museum() -> None:
-    found = history([], ["2.8.2"])
-    assert found
-    assert {cell.mutant for cell in found} == {"none"}
-    assert not [cell for cell in found if get_scenario(cell.where.scenario).exhibit]
-    assert all(one.signs for one in exhibits())
 
 
 def test_a_run_is_told_to_the_ledger_of_its_folder_when_it_is_judged(

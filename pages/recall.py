@@ -1,11 +1,13 @@
 """docs/recall.md: which of the museum's bugs scenarios that are not the museum's find, unprompted.
 
+    python -m pages.recall             the page (`make docs` writes it)
+    python -m pages.recall releases    the releases that have a bug, for `make recall`
+
 A bug is found by a run on a release that has it, if the verdict is *unexpected* and names an anomaly or a claim that
 the museum's own scenario requires of that bug. Where a scenario states the bug itself, as what is documented of these
-releases, its runs are not unprompted: the page says which do.
+releases, its runs are not unprompted: they are not counted, and the page says which do.
 
-The ledger has thousands of such runs from before. They are counted beside the others, for a sign that they name counts
-as well as any; but what is documented was made with them at hand, so that they find nothing proves less.
+All runs are those of the ledger. A verdict is the first one that was given, by what was documented before the run.
 """
 
 from __future__ import annotations
@@ -17,18 +19,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import results
 from checks.claims import CONTRADICTED
 from evidence import ledger
 from evidence.ledger import AnyLine, Excluded, RestoredRun, RunJudged, RunStarted
 from evidence.text import plural
 from harness.cluster import versions
 from harness.scenario import all_scenarios
-from tests.mutants.rows import UNEXPECTED, Row
+from judgement.report.cells import version_key
+from judgement.verdict import UNEXPECTED
+
+PAGE: Final = Path("docs/recall.md")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affected:
-    """One of the museum's bugs, as far as recall is concerned."""
+    """One of the museum's bugs, and what shows it."""
 
     bug: str
     title: str
@@ -104,119 +110,140 @@ NEEDS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """What runs of other scenarios on releases with a bug have shown, of the ledger."""
+class Sought:
+    """What runs of other scenarios on releases with a bug showed of it."""
 
-    runs: int
+    runs: Mapping[str, int]
+    """How many have a verdict, for each release that has the bug and any run."""
+    scenarios: int
+    """Of how many scenarios these are."""
     unexpected: int
-    found: tuple[tuple[str, str], ...]
-    """A bug, and the run that named one of its signs."""
-    until: str
-    """The day of the newest of these lines."""
+    found: tuple[str, ...] = ()
+    """The runs that named one of its signs."""
+
+    @property
+    def count(self) -> int:
+        """How many runs, on all releases."""
+        return sum(self.runs.values())
 
 
-def published(lines: Iterable[AnyLine], bugs: Sequence[Affected], museum: Collection[str]) -> Published:
-    """The runs of the ledger that count here: of no scenario of the `museum`, on a release with a bug, of a clean tree
-    and with nobody's own settings.
+def sought(lines: Iterable[AnyLine], bugs: Sequence[Affected], museum: Collection[str]) -> dict[str, Sought]:
+    """What the ledger's runs say of each bug: those of no scenario of the `museum` and of none that states the bug, of
+    a clean tree, unchanged brokers and nobody's own settings.
     """
     every = list(lines)
     excluded = {line.run for line in every if isinstance(line, Excluded)}
-    affected = {version for bug in bugs for version in bug.affected}
-    of = {
-        line.run: line
+    said = _said(every)
+    counted = [
+        line
         for line in every
         if isinstance(line, RunStarted | RestoredRun)
+        and line.run in said
         and line.run not in excluded
         and line.scenario not in museum
-        and line.version in affected
         and _counts(line)
-    }
-    said = _said(every)
-    unexpected = [run for run in of if run in said and said[run][0] == UNEXPECTED]
-    found = [
-        (bug.bug, run)
-        for run in unexpected
-        for bug in bugs
-        if of[run].version in bug.affected and of[run].scenario not in bug.stated
-        if any(sign in said[run][1] or sign in said[run][2] for sign in bug.signs)
     ]
-    days = [of[run].at[:10] for run in of]
-    return Published(runs=len(of), unexpected=len(unexpected), found=tuple(found), until=max(days, default=""))
+    return {bug.bug: _of(bug, counted, said) for bug in bugs}
+
+
+def _of(bug: Affected, counted: Iterable[RunStarted | RestoredRun], said: Mapping[str, Said]) -> Sought:
+    of = [line for line in counted if line.version in bug.affected and line.scenario not in bug.stated]
+    unexpected = [line.run for line in of if said[line.run].verdict == UNEXPECTED]
+    return Sought(
+        runs={v: n for v in bug.affected if (n := sum(line.version == v for line in of))},
+        scenarios=len({line.scenario for line in of}),
+        unexpected=len(unexpected),
+        found=tuple(run for run in unexpected if any(said[run].names(sign) for sign in bug.signs)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The verdict on a run, and what it was given for."""
+
+    verdict: str
+    named: frozenset[str]
+    """Anomalies and claims."""
+    told: str = ""
+    """What was published of a run that is restored."""
+
+    def names(self, sign: str) -> bool:
+        """Whether an anomaly or a claim is among what it was given for."""
+        return sign in self.named or sign in self.told
 
 
 def _counts(line: RunStarted | RestoredRun) -> bool:
-    """Whether a run is of a clean tree, of unchanged brokers and of nobody's own settings."""
     return isinstance(line, RestoredRun) or not (line.modified or line.observed or line.mutant)
 
 
-def _said(lines: Iterable[AnyLine]) -> dict[str, tuple[str, set[str], str]]:
-    """The verdict on each run, the names that it was given for, and what was published of it."""
-    said: dict[str, tuple[str, set[str], str]] = {}
+def _said(lines: Iterable[AnyLine]) -> dict[str, Said]:
+    said: dict[str, Said] = {}
     for line in lines:
         if isinstance(line, RunJudged):
-            names = {*line.unexpected, *(one.name for one in line.claims if one.outcome == CONTRADICTED)}
-            said.setdefault(line.run, (line.verdict, names, ""))
+            claims = (one.name for one in line.claims if one.outcome == CONTRADICTED)
+            said.setdefault(line.run, Said(line.verdict, frozenset({*line.unexpected, *claims})))
         elif isinstance(line, RestoredRun):
-            said[line.run] = (line.verdict or "", set(line.seen or ()), line.told)
+            said[line.run] = Said(line.verdict or "", frozenset(line.seen or ()), line.told)
     return said
 
 
-def in_ledger(root: Path, bugs: Sequence[Affected]) -> Published:
+def in_ledger(bugs: Sequence[Affected], root: Path = results.ROOT / results.LEDGER) -> dict[str, Sought]:
     """The same of the ledger in a folder."""
     museum = {one.name for one in all_scenarios().values() if one.exhibit is not None}
-    return published((line for path in sorted(root.glob("*.jsonl")) for _, line in ledger.read(path)), bugs, museum)
+    return sought((line for path in ledger.files_of(root) for _, line in ledger.read(path)), bugs, museum)
 
 
-def finds(row: Row, bug: Affected) -> tuple[str, ...]:
-    """What a run names of a bug's signs, unprompted; nothing if it does not find it."""
-    if row.verdict != UNEXPECTED or row.version not in bug.affected or row.scenario in bug.stated:
-        return ()
-    return tuple(sorted(bug.signs & {*row.anomalies, *row.claims}))
+def releases(bugs: Iterable[Affected]) -> list[str]:
+    """Every version that a bug is shown on, the oldest first."""
+    return sorted({version for bug in bugs for version in bug.affected}, key=version_key)
 
 
-def of_ledger(before: Published) -> list[str]:
-    """What is said of the runs that the ledger has."""
-    found = ", ".join(f"{bug} ({run})" for bug, run in before.found) or "none of them names a sign of a bug"
-    return [
-        f"Until {before.until} the ledger has {before.runs} runs of such scenarios on releases that have a bug.",
-        f"{before.unexpected} of these are *unexpected*: {found}. Outcomes were documented with most of these",
-        "runs at hand, so new runs say more about the scenarios' power to find bugs.",
-        "",
-    ]
-
-
-def page(every: Sequence[Row], bugs: Sequence[Affected], before: Published | None = None) -> str:
-    """The page of these runs, and of those that the ledger had before."""
-    tried = [bug for bug in bugs if any(row.version in bug.affected for row in every)]
-    found = [bug for bug in tried if any(finds(row, bug) for row in every)]
+def page(bugs: Sequence[Affected], by_bug: Mapping[str, Sought]) -> str:
+    """The page of what was sought and found."""
+    stated = [bug for bug in bugs if bug.stated]
+    found = [bug for bug in bugs if by_bug[bug.bug].found]
+    missed = [bug for bug in bugs if by_bug[bug.bug].count and bug not in found and not bug.stated]
+    free = [bug.bug for bug in bugs if not by_bug[bug.bug].count]
     out = [
         "# Recall: do other scenarios find the museum's bugs?",
         "",
-        "Made by `make recall` from `results/recall.csv`. Scenarios that are not the museum's are run on",
-        "the releases that have its bugs. A bug is found if such a run is *unexpected* and names an anomaly or a claim",
-        "that the museum's own scenario requires of it, and the scenario does not state the bug itself.",
+        "<!-- `make docs` makes this page from results/ledger/: do not edit it. -->",
         "",
-        f"{len(tried)} of {len(bugs)} bugs are on a release that was run, and {len(found)} of these were found, by",
-        f"{plural(len(every), 'run')} on {plural(len({row.version for row in every}), 'release')}.",
+        "Scenarios that are not the museum's are run on the releases that have its bugs (`make recall`, and all other",
+        "runs of the [ledger](ledger.md)). A bug is found if such a run is *unexpected*, and names an anomaly or claim",
+        "that the museum's own scenario requires of it. A verdict is the first one that was given, by what was",
+        "documented before the run. A scenario that states a bug itself, as documented of its releases, cannot be",
+        "surprised by it: its runs are not counted here.",
         "",
-        *(of_ledger(before) if before else []),
-        "A bug of which a scenario other than the museum's knows, and documents it, cannot be found any more: its runs",
-        "are as documented. The last column says what the other bugs need; no run of another scenario had that.",
+        f"**{len(found)} of {len(bugs)} bugs were found unprompted.** {plural(len(stated), 'bug')} "
+        f"{'is' if len(stated) == 1 else 'are'} stated by another scenario besides. {len(missed)} "
+        f"{'was' if len(missed) == 1 else 'were'} not found, and no",
+        "other scenario states them. Each needs something that no run of another scenario had: the last column says",
+        "what.",
         "",
-        "| bug | what it does | on | signs | runs | found by | needs |",
-        "|---|---|---|---|---:|---|---|",
+        *([f"No run with a verdict is on a release that has {', '.join(free)}.", ""] if free else []),
+        "| bug | what it does | signs | runs on its releases | scenarios | unexpected | found by | stated by | needs |",
+        "|---|---|---|---|---:|---:|---|---|---|",
     ]
-    for bug in bugs:
-        runs = [row for row in every if row.version in bug.affected]
-        by = [f"{row.what} on {row.version} ({', '.join(finds(row, bug))})" for row in runs if finds(row, bug)]
-        stated = f"stated by {', '.join(bug.stated)}" if bug.stated else ""
-        said = "; ".join(filter(None, [*by, stated])) or ("–" if runs else "not run")
-        signs = ", ".join(sorted(bug.signs)) or "–"
-        about = f"| {bug.bug} | {bug.title} | {', '.join(bug.affected)} | {signs} | {len(runs)} | {said} |"
-        out.append(f"{about} {NEEDS.get(bug.bug, '–')} |")
-    out += ["", "## Every run", "", "| scenario | release | verdict | what it said first | s | commit |"]
-    out += ["|---|---|---|---|---:|---|"]
-    for row in sorted(every, key=lambda row: (row.version, row.what, row.run)):
-        first = row.reasons[0].replace("|", "\\|")[:160] if row.reasons else ""
-        out.append(f"| {row.what} | {row.version} | {row.verdict} | {first} | {row.seconds} | {row.commit} |")
-    return "\n".join([*out, ""])
+    return "\n".join([*out, *(f"| {' | '.join(_row(bug, by_bug[bug.bug]))} |" for bug in bugs), ""])
+
+
+def _row(bug: Affected, of: Sought) -> tuple[str, ...]:
+    return (
+        bug.bug,
+        bug.title,
+        ", ".join(sorted(bug.signs)) or "–",
+        ", ".join(f"{version} ({of.runs.get(version, 0)})" for version in sorted(bug.affected, key=version_key)),
+        str(of.scenarios),
+        str(of.unexpected),
+        ", ".join(of.found) or "–",
+        ", ".join(bug.stated) or "–",
+        NEEDS.get(bug.bug, "–"),
+    )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["releases"]:
+        print(*releases(exhibits()))
+    else:
+        PAGE.write_text(page(exhibits(), in_ledger(exhibits())), encoding="utf-8")
