@@ -66,6 +66,20 @@ def documented(one: Value, versions: Sequence[str]) -> str:
     return "; ".join(f"{words} ({', '.join(cases)})" if named else words for words, cases in of_words.items())
 
 
+def lost_in(one: Value, data: Value, versions: Sequence[str]) -> tuple[int, int]:
+    """In how many of the cells whose loss is documented a run lost records, and how many such cells there are."""
+    stated = [
+        (case["name"], version)
+        for case in one["cases"]
+        for outcome in case["documented"]
+        if LOST_WRITE in outcome["required"]
+        for version in outcome["versions"]
+        if version in versions
+    ]
+    of_cases = data.get("cases") or {}
+    return sum(bool((of_cases.get(case) or {}).get(version, {}).get("lost")) for case, version in stated), len(stated)
+
+
 LOST: Final = "✕ acknowledged records were lost"
 OTHER: Final = "! not as documented"
 ANOMALY: Final = "▲ no acknowledged record was lost, and an anomaly was seen"

@@ -57,7 +57,7 @@ def pages(
     for before, one, after in zip([None, *scenarios], scenarios, [*scenarios[1:], None], strict=False):
         of_fault = measured.get(one["name"].removeprefix(AUDIT), "")
         made[f"{FOLDER}/{one['name']}.md"] = page(one, results.of(data, one["name"]), before, after, of_fault)
-    made[INDEX] = index(described, scenarios)
+    made[INDEX] = index(described, scenarios, data)
     if index_of_bugs := museum.page(described, scenarios, data):
         made[museum.PAGE] = index_of_bugs
     if any(one["cases"] for one in data.values()):
@@ -239,7 +239,7 @@ def _margins(cells: Iterable[Value]) -> list[tuple[str, ...]]:
 # The index
 
 
-def index(described: Value, scenarios: Sequence[Value]) -> str:
+def index(described: Value, scenarios: Sequence[Value], data: Value) -> str:
     """docs/scenarios/README.md: a guide to Kafka's replication in the order in which it is best read."""
     names, versions = {one["name"] for one in scenarios}, answers.run_on(scenarios)
     sections = []
@@ -252,13 +252,22 @@ def index(described: Value, scenarios: Sequence[Value]) -> str:
                 "heading": heading,
                 "introduction": [_linked(part, names) for part in introduction],
                 "scenarios": [
-                    (one, titles.title(one), answers.documented(one, versions))
+                    (one, titles.title(one), _losing(one, results.of(data, one["name"]), versions))
                     for one in scenarios
                     if one["section"] == section
                 ],
             }
         )
     return render("index.md", sections=sections)
+
+
+def _losing(one: Value, data: Value, versions: Sequence[str]) -> str:
+    """Where a scenario's loss is documented, and in how many of these cells a run has shown it; "" if nowhere."""
+    if not (documented := answers.documented(one, versions)):
+        return ""
+    seen, stated = answers.lost_in(one, data, versions)
+    shown = "each" if seen == stated else f"{seen} of {stated}"
+    return f"Acknowledged records must be lost on {documented}; runs lost them in {shown} of these cells."
 
 
 def _linked(text: str, names: set[str]) -> str:

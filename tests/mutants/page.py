@@ -164,9 +164,9 @@ def of(count: int, whole: int) -> str:
 
 
 def last_of_each(every: Iterable[Row]) -> dict[tuple[str, str, str, str], list[Row]]:
-    """The runs of each mutant, scenario, case and version, in order."""
+    """The runs of each mutant, scenario, case and version, the oldest first: a run's name begins with its time."""
     found: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in every:
+    for row in sorted(every, key=lambda row: row.run):
         found.setdefault(row.cell, []).append(row)
     return found
 

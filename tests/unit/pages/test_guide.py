@@ -89,6 +89,14 @@ def test_the_index_says_where_acknowledged_records_are_lost() -> None:
     assert answers.documented(of(get_scenario("museum-marker-compacted")), every) == ""
 
 
+def test_the_index_tells_a_loss_that_runs_showed_from_one_that_is_only_stated() -> None:
+    made = of(get_scenario("leader-crash"))
+    every = answers.run_on([made])
+    data = {"cases": {"acks-1": {"2.8.2": {"lost": 1}, "4.3.1": {"lost": 0}}, "acks-all": {"4.3.1": {"lost": 1}}}}
+    assert answers.lost_in(made, data, every) == (1, len(every))
+    assert answers.lost_in(made, results.NOT_RUN, every) == (0, len(every))
+
+
 def test_a_page_says_on_which_versions_records_were_lost_the_worst_first_and_the_newest_first() -> None:
     about = {"version": "0.10.2.2"}
     lines = [*ran("r1", about=about, anomalies={"lost-write": 1}, lost=1), *ran("r2"), *ran("r3", "unknown")]
