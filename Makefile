@@ -215,6 +215,7 @@ docs: venv ## The generated pages of docs/ anew (RUNS= tells one of these run di
 	$(BIN)/python -m pages.faults
 	$(BIN)/python -m pages.recall
 	$(BIN)/python -m pages.ledger
+	$(CHAOS) ledger coverage --markdown > docs/coverage.md
 	$(BIN)/python -m app.gone
 	$(BIN)/python -m pages.schemas
 

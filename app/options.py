@@ -111,7 +111,9 @@ def _ledger(ledger: argparse.ArgumentParser) -> None:
     )
     may.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
     covered = action("coverage", "how much of what can be run was ever run, on each version, and how long ago")
-    covered.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
+    form = covered.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
+    form.add_argument("--markdown", action="store_true", help="as its page in docs/ has it")
     check = action("check", "hold the ledger to what was ever committed of it")
     for each in (ledger, merge, exclude, needs, may, covered, check):
         each.add_argument(

@@ -20,12 +20,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from statistics import median
 from typing import Final, Literal
 
 from app.matrix import MatrixCell
 from app.nights import codes_of
+from evidence import ledger
 from evidence.ledger import AnyLine, Excluded, RestoredCell, RestoredRun, RunJudged, RunStarted
+from harness.scenario import all_scenarios
 
 NEVER: Final = "never run"
 NOT_GOOD: Final = "not good last time"
@@ -36,6 +39,8 @@ ORDER: Final[tuple[Why, ...]] = (NEVER, NOT_GOOD, CHANGED, OTHERS)
 SECONDS: Final = 36.0
 """A run takes so long if nobody knows better: the median of the first 3,019."""
 
+ENOUGH: Final = 5
+"""Runs that a cell is to have."""
 DAYS: Final = (14, 30)
 """Each case is to be run on each line within so many days, and each cell within so many."""
 
@@ -131,6 +136,11 @@ def _expected(cell: MatrixCell, of_cell: Mapping[Key, float], of_scenario: Mappi
     return of_cell.get(_key(cell), of_scenario.get(cell.scenario, SECONDS))
 
 
+def codes_now() -> dict[str, str]:
+    """The text of each scenario's file as it is now."""
+    return {name: ledger.blob(Path(one.path).read_bytes()) for name, one in all_scenarios().items()}
+
+
 def planned(wanted: Sequence[MatrixCell], there: Mapping[Key, KnownCell], code: Mapping[str, str]) -> list[PlannedRun]:
     """All of these runs, what is least known first; `code` is the text of each scenario as it is now."""
     of_cell = {key: one.seconds for key, one in there.items() if one.seconds is not None}
@@ -193,14 +203,27 @@ class Coverage:
     cells: int
     run: int
     """Of these, how many were ever run."""
+    five: int
+    """How many have that many runs that count and say something (ENOUGH)."""
+    changed: int
+    """How many were last run with another text of their scenario's file; a sentence in it counts as a change too."""
     within: tuple[int, ...]
     """How many were run within each of DAYS."""
     oldest: str
     """The day on which the cell was last run that waits longest; "" if none was ever run."""
 
 
-def coverage(wanted: Iterable[MatrixCell], there: Mapping[Key, KnownCell], today: date) -> list[Coverage]:
-    """Of each version, in the order in which they are first wanted."""
+def coverage(
+    wanted: Iterable[MatrixCell],
+    there: Mapping[Key, KnownCell],
+    today: date,
+    *,
+    counted: Mapping[Key, int],
+    codes: Mapping[str, str],
+) -> list[Coverage]:
+    """Of each version, in the order in which they are first wanted. `counted` has the runs of each cell that count and
+    say something, and `codes` the text of each scenario as it is now.
+    """
     by_version: dict[str, set[Key]] = {}
     for cell in wanted:
         by_version.setdefault(cell.version, set()).add(_key(cell))
@@ -213,6 +236,8 @@ def coverage(wanted: Iterable[MatrixCell], there: Mapping[Key, KnownCell], today
                 version=version,
                 cells=len(keys),
                 run=len(days),
+                five=sum(counted.get(key, 0) >= ENOUGH for key in keys),
+                changed=sum(_why(there[key], codes.get(key[0], "")) == CHANGED for key in keys if key in there),
                 within=tuple(sum(day >= first for day in days) for first in since),
                 oldest=days[0] if days else "",
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from evidence.text import plural
 from harness.scenario import all_scenarios
 from judgement import sampling
 from judgement.rates import rate, telling
+from judgement.report.cells import version_key
 from pages import counted
 from pages.scenarios import described
 
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         measured = matrix.load(root / results.AUDIT)
         allowances(described(), results.by_scenario(root), measured, least=options.runs, as_json=options.json)
     elif options.action == "coverage":
-        coverage(kept, as_json=options.json)
+        coverage(kept, results.by_scenario(root), as_json=options.json, as_page=options.markdown)
     else:
         counts(kept, as_json=options.json)
     return EXIT_AS_DOCUMENTED
@@ -162,20 +163,66 @@ def allowed_in_audit(measured: Iterable[Cell]) -> Iterator[Allowance]:
             yield Allowance(f"{PREFIX}{fault}", DEFAULT_CASE, versions, outcome, seen, runs, told)
 
 
-def coverage(kept: store.LedgerFolder, *, as_json: bool) -> None:
+def coverage(kept: store.LedgerFolder, data: Mapping[str, Any], *, as_json: bool, as_page: bool) -> None:
     """Of every version of the matrix: how many cells can be run, how many ever were, and how long ago."""
     mine = [one for one in all_scenarios().values() if not one.name.startswith(PREFIX)]
-    rows = plan.coverage(cells(mine, None, seed=1, repeat=1), plan.known(kept.lines), datetime.now(UTC).date())
+    rows = plan.coverage(
+        cells(mine, None, seed=1, repeat=1),
+        plan.known(kept.lines),
+        datetime.now(UTC).date(),
+        counted={
+            (scenario, case, version): telling(cell)
+            for scenario, of in data.items()
+            for case, by_version in of["cases"].items()
+            for version, cell in by_version.items()
+        },
+        codes=plan.codes_now(),
+    )
     if as_json:
         result(json.dumps([asdict(row) for row in rows]))
-        return
+    elif as_page:
+        result(coverage_page(rows), end="")
+    else:
+        _coverage_table(rows)
+
+
+def _coverage_table(rows: Sequence[plan.Coverage]) -> None:
     within = "".join(f"{f'{days} days':>10}" for days in plan.DAYS)
-    result(f"{'version':<22}{'cells':>8}{'ever run':>10}{within}   longest ago")
+    result(f"{'version':<22}{'cells':>8}{'ever run':>10}{'5 runs':>8}{'changed':>9}{within}   longest ago")
     for row in rows:
         counted_ = "".join(f"{number:>10}" for number in row.within)
-        result(f"{row.version:<22}{row.cells:>8}{row.run:>10}{counted_}   {row.oldest or 'never'}")
+        told = f"{row.version:<22}{row.cells:>8}{row.run:>10}{row.five:>8}{row.changed:>9}{counted_}"
+        result(f"{told}   {row.oldest or 'never'}")
     ran, able = sum(row.run for row in rows), sum(row.cells for row in rows)
     result(f"in all {ran} of {able} cells were ever run ({ran / able:.0%})")
+
+
+def coverage_page(rows: Sequence[plan.Coverage]) -> str:
+    """docs/coverage.md: what of each version was run, without the age in days, which changes from day to day."""
+    able, ran, five, changed = (sum(getattr(row, name) for row in rows) for name in ("cells", "run", "five", "changed"))
+    out = [
+        "# Coverage: what was run of what can be run",
+        "",
+        "<!-- `make docs` makes this page from results/ledger/: do not edit it. -->",
+        "",
+        "A cell is a scenario's case on a version. The audit's cells have [a page of their own](audit-matrix.md).",
+        "`kafka-chaos ledger coverage` tells how many cells were run in the last 14 and 30 days, too.",
+        "",
+        f"There are {able} cells, and {ran} of them ({ran / able:.0%}) were ever run. In {five} of them",
+        f"{plan.ENOUGH} runs count and say something. The last run of {changed} cells was of another text of their",
+        "scenario's file. Each change of it counts, be it of a sentence. [A night](nights.md) runs cells first that",
+        "were never run, and these before others.",
+        "",
+        f"| version | cells | ever run | {plan.ENOUGH} runs | last run with another text | longest ago |",
+        "|---|---:|---:|---:|---:|---|",
+        *(
+            f"| {row.version} | {row.cells} | {row.run} ({row.run / row.cells:.0%}) | {row.five} | {row.changed} | "
+            f"{row.oldest or 'never'} |"
+            for row in sorted(rows, key=lambda row: version_key(row.version))
+        ),
+        "",
+    ]
+    return "\n".join(out)
 
 
 class Need(NamedTuple):

@@ -18,7 +18,6 @@ from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_nig
 from app.options import FAIL_ON, RUNS
 from app.output import Progress, result, say
 from app.progress import watching
-from evidence import ledger
 from evidence.errors import EXIT_AS_DOCUMENTED, HarnessError, UsageError
 from evidence.run import full_name
 from evidence.rundir import RunDir
@@ -200,8 +199,7 @@ def by_plan(
     wanted: Sequence[MatrixCell], shard: tuple[int, int] | None, echo: Callable[[str], None]
 ) -> list[MatrixCell]:
     """Cells in the order of a plan from the committed ledger; of several machines, the part of one."""
-    codes = {name: ledger.blob(Path(one.path).read_bytes()) for name, one in all_scenarios().items()}
-    runs = plan.planned(wanted, plan.known(store.load().lines), codes)
+    runs = plan.planned(wanted, plan.known(store.load().lines), plan.codes_now())
     echo(f"plan: {plan.in_words(runs)}")
     if shard is not None:
         runs = plan.part(runs, *shard)

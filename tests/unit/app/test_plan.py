@@ -87,13 +87,15 @@ def test_parts_are_the_whole_and_take_as_long() -> None:
 
 def test_coverage_is_of_what_can_be_run() -> None:
     there = {
-        ("a", "default", "4.3.1"): KnownCell(at="2026-11-23T10:00", good=True),
-        ("b", "default", "4.3.1"): KnownCell(at="2026-11-01T10:00", good=False),
+        ("a", "default", "4.3.1"): KnownCell(at="2026-11-23T10:00", good=True, code="old"),
+        ("b", "default", "4.3.1"): KnownCell(at="2026-11-01T10:00", good=False, code="b"),
         ("gone", "default", "4.3.1"): KnownCell(at="2020-11-01T10:00", good=True),
     }
     wanted = [cell("a"), cell("a", 2), cell("b"), cell("c"), MatrixCell(scenario="a", version="4.2.0", seed=1)]
-    first, second = plan.coverage(wanted, there, date(2026, 11, 24))
+    counted = {("a", "default", "4.3.1"): 5, ("b", "default", "4.3.1"): 4}
+    first, second = plan.coverage(wanted, there, date(2026, 11, 24), counted=counted, codes={"a": "new", "b": "b"})
     assert (first.version, first.cells, first.run, first.within, first.oldest) == ("4.3.1", 3, 2, (1, 2), "2026-11-01")
+    assert (first.five, first.changed) == (1, 1)
     assert (second.version, second.cells, second.run, second.oldest) == ("4.2.0", 1, 0, "")
 
 
@@ -104,6 +106,12 @@ def test_the_coverage_of_the_ledger_is_a_table(tmp_path: Path, capsys: pytest.Ca
     assert all(row["run"] == 0 < row["cells"] for row in rows)
     assert main(["ledger", "coverage", "--results", str(tmp_path)]) == 0
     assert "in all" in capsys.readouterr().out
+
+
+def test_the_committed_page_of_coverage_is_that_of_the_ledger(capsys: pytest.CaptureFixture[str]) -> None:
+    """`make docs` writes it."""
+    assert main(["ledger", "coverage", "--markdown"]) == 0
+    assert capsys.readouterr().out == (Path(__file__).parents[3] / "docs" / "coverage.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", ["3", "0/2", "3/2", "a/b", "1/0"])
