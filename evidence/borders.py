@@ -188,6 +188,21 @@ FOLLOWERS_SERVE: Final = Border(
     Side("2.3.1", "KafkaConfig has no replica.selector.class"),
     Side("2.4.0", "KafkaConfig.ReplicaSelectorClassProp"),
 )
+CONTROLLER_CHANGES_SILENTLY: Final = Border(
+    "0.11",
+    "KAFKA-5028",
+    Side("0.10.2.2", 'ZookeeperLeaderElector.LeaderChangeListener.handleDataChange logs "New leader is"'),
+    Side("0.11.0.0", "KafkaController.ControllerChange logs nothing"),
+)
+DELETIONS_TOLD_ONE_BY_ONE: Final = Border(
+    "1.1",
+    "KAFKA-5642",
+    Side(
+        "1.0.2", "ControllerChangeListener is zkclient's IZkDataListener: it reads the znode, and then tells"
+    ),
+    Side("1.1.0", "ControllerChangeHandler.handleDeletion is called for each deletion, and elects"),
+)
+"""A znode that is deleted and made again before zkclient has read it was changed, as far as a broker is told."""
 FETCHES_END: Final = Border(
     "1.1",
     "KAFKA-6051",

@@ -152,9 +152,9 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         about=About(
             title="a follower whose clock was ahead when a fetch failed fetches nothing until its clock is there again",
             whom="clusters where the clock of a broker is stepped, to a wrong time or back to the right one",
-            releases="by the code from 0.9 on; run on 2.2.2, 2.8.2, 3.9.2, 4.3.1 and 4.4.0. Before 2.0 the sequence cannot be "
-            "run, as a clock that is ahead ends all sessions (ZOOKEEPER-1366). Before 2.5 no fetch has to fail: "
-            "records that are fetched while the clock is ahead are enough (KAFKA-9039)",
+            releases="by the code from 0.9 on; run on 2.2.2, 2.8.2, 3.9.2, 4.3.1 and 4.4.0. Before 2.0 the sequence "
+            "cannot be run, as a clock that is ahead ends all sessions (ZOOKEEPER-1366). Before 2.5 no fetch has to "
+            "fail: records that are fetched while the clock is ahead are enough (KAFKA-9039)",
             status=Status(
                 state=BugStatus.OPEN,
                 told="A pull request of 2020 would have made the wait go by a monotonic clock. It was closed, and "

@@ -177,6 +177,12 @@ CLEAN_STOP_ELECTS_BY_ISR: Final = before(
 )
 UNCLEAN_BY_DEFAULT: Final = before(borders.UNCLEAN_OFF, "before 0.11")
 """unclean.leader.election.enable is true by default."""
+UNCLEAN_IGNORED: Final = KRAFT & before(
+    borders.UNCLEAN_IN_KRAFT, "unclean.leader.election.enable is ignored (before 3.9, KAFKA-12670)"
+)
+UNCLEAN_ON_REQUEST: Final = ZOOKEEPER | since(
+    borders.UNCLEAN_IN_KRAFT, "unclean.leader.election.enable is looked at (KAFKA-12670, 3.9 and later)"
+)
 COORDINATORS_READ_TO_HIGH_WATERMARK: Final = before(
     borders.COORDINATORS_READ_TO_END, "coordinators read their partitions up to the high watermark (before 0.11)"
 )

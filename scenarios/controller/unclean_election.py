@@ -134,9 +134,19 @@ scenario(
             ],
         ),
         "enabled": Case(
-            steps=partial(all_in_sync_dead, unclean=ranges.EVERY_VERSION),
+            steps=partial(all_in_sync_dead, unclean=ranges.UNCLEAN_ON_REQUEST),
             settings={"unclean.leader.election.enable": "true"},
-            documented=UNCLEAN_LEADER_LOSES,
+            documented=[
+                replace(
+                    WAITS_FOR_ISR[-1],
+                    on=ranges.UNCLEAN_IGNORED,
+                    sentence="KRaft ignores the setting before 3.9. The partition waits for A, and nothing is lost.",
+                    source="ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic (3.3.2 to 3.8.0); "
+                    "KAFKA-12670",
+                    basis=Basis.SOURCE,
+                ),
+                *UNCLEAN_LEADER_LOSES,
+            ],
         ),
         "disabled": Case(
             steps=partial(all_in_sync_dead, unclean=ranges.NO_VERSION),

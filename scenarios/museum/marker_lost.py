@@ -244,15 +244,23 @@ scenario(
     cluster=ClusterPlan(brokers=(1, 2), controller=3, settings=TWO_BROKERS),
     topic=TopicPlan(replicas=((1, 2),)),
     cases={
-        "default": Case(steps=elected_without_marker, topic=UNCLEAN, documented=STUCK),
+        "default": Case(
+            steps=elected_without_marker, applies=ranges.UNCLEAN_ON_REQUEST, topic=UNCLEAN, documented=STUCK
+        ),
         "replicated": Case(
-            steps=elected_without_marker, topic=UNCLEAN, replicas=THREE, cluster=IN_PRODUCTION, documented=STUCK
+            steps=elected_without_marker,
+            applies=ranges.UNCLEAN_ON_REQUEST,
+            topic=UNCLEAN,
+            replicas=THREE,
+            cluster=IN_PRODUCTION,
+            documented=STUCK,
         ),
         "power-cut": Case(
             steps=power_lost, replicas=THREE, cluster=replace(IN_PRODUCTION, disks=Disks()), documented=STUCK
         ),
         "next-commits": Case(
             steps=partial(next_transaction, commits=True),
+            applies=ranges.UNCLEAN_ON_REQUEST,
             topic=UNCLEAN,
             documented=[
                 Documented(
@@ -265,6 +273,7 @@ scenario(
         ),
         "next-aborts": Case(
             steps=partial(next_transaction, commits=False),
+            applies=ranges.UNCLEAN_ON_REQUEST,
             topic=UNCLEAN,
             documented=[
                 Documented(
@@ -284,6 +293,7 @@ scenario(
         ),
         "clean": Case(
             steps=elected_with_marker,
+            applies=ranges.UNCLEAN_ON_REQUEST,
             topic=UNCLEAN,
             documented=[
                 Documented(

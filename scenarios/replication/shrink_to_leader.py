@@ -88,6 +88,7 @@ scenario(
     cases={
         "unclean": Case(
             steps=partial(elected_uncleanly, acknowledged=True),
+            applies=ranges.UNCLEAN_ON_REQUEST,
             settings=UNCLEAN,
             documented=[
                 Documented(
@@ -127,6 +128,7 @@ scenario(
         ),
         "two-in-sync": Case(
             steps=partial(elected_uncleanly, acknowledged=False),
+            applies=ranges.UNCLEAN_ON_REQUEST,
             settings=UNCLEAN,
             topic={"min.insync.replicas": "2"},
             documented=[

@@ -31,6 +31,7 @@ UNCLEAN_ELECTION = ("leader-elected-from-outside-isr", "leader-epoch-rises-by-on
             "min.insync.replicas": "1",
         },
     ),
+    applies=ranges.UNCLEAN_ON_REQUEST,
     topic=TopicPlan(replicas=((1, 2),), settings={"unclean.leader.election.enable": "true"}),
     documented=[
         Documented(

@@ -11,9 +11,11 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import judged
+from checks.claims.basis import judged, release_of
+from evidence import borders
 from evidence.basis import Basis
 from evidence.events import Controller, ControllerWritten, CreationRefused, Log, LogKind, Partition, of
+from evidence.run import RunRecord
 from evidence.run_state import UP
 from evidence.text import plural
 
@@ -72,12 +74,20 @@ def one_broker_creates_controller_znode(evidence: RunEvidence) -> Judged:
     (NODEEXISTS), or finds it there before it tries.
 
     The others say which, at DEBUG. For one that was refused ZooKeeper's own log has a creation that it refused to it.
+    From 0.11 to 1.0 a broker whose client reads /controller when it is there again is told of a change, and says
+    nothing: such a broker is not counted.
     """
-    rows = list(_contenders(evidence))
+    rows = [row for row in _contenders(evidence) if row["said"] is not None or not _may_be_silent(evidence.run)]
     wrong = [row for row in rows if row["said"] is None or (row["said"] == REFUSED and row["refused_zxid"] is None)]
     refused = sum(row["said"] == REFUSED for row in rows)
     seen = f"{plural(len(rows), 'broker')} came too late for /controller, {refused} of them refused"
     return judged(rows, wrong, seen, "no controller was replaced, or no broker said what came of its election")
+
+
+def _may_be_silent(run: RunRecord) -> bool:
+    """Whether a broker may learn of a new controller without a line in its log."""
+    between = borders.CONTROLLER_CHANGES_SILENTLY.release, borders.DELETIONS_TOLD_ONE_BY_ONE.release
+    return between[0] <= release_of(run) < between[1]
 
 
 def _contenders(evidence: RunEvidence) -> Iterator[dict[str, Any]]:

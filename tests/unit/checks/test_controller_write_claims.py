@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
@@ -84,6 +85,24 @@ def test_who_goes_to_create_the_controllers_znode(events: list[tuple[float, Even
     timed = sorted([*LIVE, *events, (12.0, line(12.0, "broker-1", "controller-found")[1])], key=lambda one: one[0])
     told = tuple(at(int(second * 1e9), event) for second, event in timed)
     evidence = RunEvidence(run=run_record({}), run_state=RunState(told))
+    assert claims.judge("one-broker-creates-controller-znode", evidence).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("release", "events", "outcome"),
+    [
+        ("0.10.2.2", [REFUSED, BY_ZOOKEEPER], CONTRADICTED),
+        ("0.11.0.3", [REFUSED, BY_ZOOKEEPER], HELD),
+        ("1.0.2", [REFUSED], CONTRADICTED),
+        ("1.0.2", [], NOT_OBSERVED),
+        ("1.1.1", [REFUSED, BY_ZOOKEEPER], CONTRADICTED),
+    ],
+)
+def test_a_broker_may_learn_of_a_controller_without_a_line(
+    release: str, events: list[tuple[float, Event]], outcome: str
+) -> None:
+    told = tuple(at(int(second * 1e9), event) for second, event in sorted([*LIVE, *events], key=lambda one: one[0]))
+    evidence = RunEvidence(run=structs.replace(run_record({}), kafka=release), run_state=RunState(told))
     assert claims.judge("one-broker-creates-controller-znode", evidence).outcome == outcome
 
 
