@@ -78,7 +78,7 @@ def _producers(run: RunRecord, finding: Finding) -> list[Settings]:
 
 def _reached(run: RunRecord, run_state: RunState | None, finding: Finding) -> bool:
     return run_state is None or within_reach(
-        run_state, finding, _backoff_ns(run, finding), _request_timeout_ns(run, finding)
+        run, run_state, finding, _backoff_ns(run, finding), _request_timeout_ns(run, finding)
     )
 
 
