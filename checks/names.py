@@ -75,6 +75,7 @@ ANOMALIES: Final = frozenset(
         "two-controllers-in-one-epoch",
         "two-leaders-in-one-epoch",
         "two-owners",
+        "unclean-election",
         "unreadable",
         "unreplicated-acknowledgement",
         "unseen",
