@@ -1,7 +1,8 @@
 """When a producer may have had a reason to send a request again.
 
-Such reasons are faults, elections, changes of the ISR, and a machine that stood still. A leader that does not know yet
-that it leads a new partition is one, too.
+Such reasons are faults, elections and changes of the ISR that have a cause (checks/spontaneous.py), and a machine that
+stood still. A leader that does not know yet that it leads a new partition is one, too. An election that nothing of the
+run explains is Kafka's own doing, and so is what it makes clients do.
 
 A producer sends again what was not answered: because the connection is gone, or its request timed out, or the answer
 was an error that a retry may mend. None of these comes about by itself. So a record that was sent, and acknowledged,
@@ -18,13 +19,15 @@ flight for longer than the client waits, and for less without the time in which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
+from checks.spontaneous import Change, changes, spontaneous
 from evidence.events import Container, Log, Partition, of
 from evidence.findings import Finding, Row
 from evidence.nodes import broker
 from evidence.records import TopicPartition
+from evidence.run import RunRecord
 from evidence.run_state import RunState
 from evidence.spans import NEVER_NS, Span, overlap, widened
 
@@ -33,16 +36,34 @@ AFTER_NS: Final = 5_000_000_000
 before they connect anew."""
 
 
-def disturbances(run_state: RunState, where: TopicPartition | None) -> list[Span]:
+def disturbances(run: RunRecord, run_state: RunState, where: TopicPartition | None) -> list[Span]:
     """The times, from and to, at which producers to a partition (None: to any) may have had to send again."""
     found = run_state.struck
     found += [(event.at_ns, event.at_ns) for event in of(run_state.events, Container) if event.action != "connect"]
+    changed, own = changes(run_state, run), [one for one in spontaneous(run_state, run) if not one.by_machine]
     for place, states in run_state.states.items():
         if where is None or place == where:
-            found += [(state.at_ns, state.at_ns) for state in states[1:]]
+            found += [
+                (state.at_ns, state.at_ns) for state in _caused(states, _times(changed, place), _times(own, place))
+            ]
             found += _created(run_state, place, states[0])
     found += run_state.still
     return widened(found, 0, AFTER_NS)
+
+
+def _times(changed: Iterable[Change], where: TopicPartition) -> set[int]:
+    return {one.at_ns for one in changed if one.where == where}
+
+
+def _caused(states: Sequence[Partition], changed_ns: Set[int], own_ns: Set[int]) -> Iterator[Partition]:
+    """The states of a partition after its first, but for changes that nothing explains. What comes about only because
+    of the state before it, such as that a follower is back in the ISR, is explained if that is.
+    """
+    explained = True
+    for state in states[1:]:
+        explained = state.at_ns not in own_ns if state.at_ns in changed_ns else explained
+        if explained:
+            yield state
 
 
 def _created(run_state: RunState, place: TopicPartition, first: Partition) -> Iterator[Span]:
@@ -59,12 +80,12 @@ def _created(run_state: RunState, place: TopicPartition, first: Partition) -> It
 
 
 def within_reach(
-    run_state: RunState, finding: Finding, backoff_ns: int = 0, request_timeout_ns: int = NEVER_NS
+    run: RunRecord, run_state: RunState, finding: Finding, backoff_ns: int = 0, request_timeout_ns: int = NEVER_NS
 ) -> bool:
     """Whether each record of a finding that is listed was in flight when something happened, for `backoff_ns` at least,
     or timed out because the machine was busy; one of which nobody knows when it was sent was not.
     """
-    times = disturbances(run_state, finding.where)
+    times = disturbances(run, run_state, finding.where)
     # A request times out as a whole, by its first record, and those behind it are answered with it.
     answered_ns = {
         flight[1]

@@ -13,10 +13,12 @@ from typing import Final
 
 from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
-from evidence.borders import LEADER_EPOCHS, java_is_idempotent_by_default
-from evidence.events import NO_LEADER, Container, Log, of
+from checks.settings import releases_of_controller, unclean_elections_on
+from evidence.borders import ELIGIBLE_LEADERS_SUPPORTED, LEADER_EPOCHS, java_is_idempotent_by_default
+from evidence.events import NO_LEADER, Broker, Container, Log, of
 from evidence.findings import Finding, Row
 from evidence.node_releases import has_epochs_at
+from evidence.nodes import broker
 from evidence.records import RecordId
 from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
@@ -78,7 +80,7 @@ def _producers(run: RunRecord, finding: Finding) -> list[Settings]:
 
 def _reached(run: RunRecord, run_state: RunState | None, finding: Finding) -> bool:
     return run_state is None or within_reach(
-        run_state, finding, _backoff_ns(run, finding), _request_timeout_ns(run, finding)
+        run, run_state, finding, _backoff_ns(run, finding), _request_timeout_ns(run, finding)
     )
 
 
@@ -218,6 +220,52 @@ def leaderless(run: RunRecord, finding: Finding, run_state: RunState | None = No
     """Nobody led the partition in any of the states."""
     led = any(row.detail.get("leader") not in (None, NO_LEADER) for row in finding.evidence)
     return None if led else "a partition that nobody leads may have nobody in sync: nothing is committed meanwhile"
+
+
+def elected_uncleanly(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """Each election was allowed: unclean elections were on for the topic, or it was of the last leader, with eligible
+    leader replicas, where nobody was in sync or eligible.
+    """
+    rows = finding.evidence
+    if run_state is None or not rows or not finding.whole:
+        return None
+    on = [
+        unclean_elections_on(
+            run, run_state, row.topic or finding.topic or "", row.at_ns or 0, str(row.detail.get("source", ""))
+        )
+        for row in rows
+    ]
+    if all(on):
+        return "unclean.leader.election.enable is true"
+    others = (row for row, allowed in zip(rows, on, strict=True) if not allowed)
+    if all(_last_known_leader(run, run_state, row) for row in others):
+        return "the last known leader is elected where nobody is in sync or eligible (KIP-966)"
+    return None
+
+
+REGISTERED_NS: Final = 1_000_000_000
+"""One batch of the metadata log is stated within so much time."""
+
+
+def _last_known_leader(run: RunRecord, run_state: RunState, row: Row) -> bool:
+    """Whether the controller may go by eligible leader replicas, has none of a partition, and elects who led last
+    (PartitionChangeBuilder.canElectLastKnownLeader). Who registers just then, after an unclean end, is eligible no more
+    by that same change.
+    """
+    at_ns = row.at_ns or 0
+    registered = {
+        event.node
+        for event in of(run_state.events, Broker)
+        if event.state == "registered" and abs(event.at_ns - at_ns) <= REGISTERED_NS
+    }
+    eligible = {broker(number) for number in row.detail.get("elr_before", ())} - registered
+    return (
+        row.detail.get("source") == "kraft"
+        and min(releases_of_controller(run, run_state, at_ns)) >= ELIGIBLE_LEADERS_SUPPORTED.release
+        and not row.detail.get("isr_before")
+        and not eligible
+        and row.detail.get("leader") == row.detail.get("led_last")
+    )
 
 
 def truncates_to_high_watermark(run: RunRecord) -> bool:

@@ -112,7 +112,8 @@ class Duty(Event, frozen=True, kw_only=True, tag="duty"):
     since_ns: int | None = None
     """Of a state that was to come: since when it was waited for (monotonic)."""
     limit_ms: int | None = None
-    """Of a state that was to come: within which time it was owed."""
+    """Of a state that was to come: within which time it was owed, but for what the machine held up. It was waited for
+    until the event's own time. Timelines of before 2026-11-28 have what was waited here."""
     of_sessions: bool = True
     """Whether a machine that stood still may bring the other state about: by a session that ends, or a lag."""
 

@@ -42,3 +42,10 @@ def total_us(resource: str, kind: str, pressure: Path = PRESSURE) -> int:
     except OSError:
         return 0
     return next((int(line.rpartition("total=")[2]) for line in lines if line.startswith(kind)), 0)
+
+
+def held_up_us(pressure: Path = PRESSURE) -> int:
+    """For how long since the machine was started some process waited for a CPU, or all waited for memory, or for a
+    disk, in microseconds. While some process could run and waits for its turn, not all wait for something else.
+    """
+    return sum(total_us(*one, pressure) for one in (("cpu", "some"), ("memory", "full"), ("io", "full")))

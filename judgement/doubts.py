@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from checks import claims
+from checks.spontaneous import spontaneous
 from evidence import foreign
 from evidence.events import Container, Precondition, of
 from evidence.faults.base import FaultProof
@@ -187,6 +188,7 @@ def doubts(
         *doubts_of(soundness.other_software(run, run_state), ALL),
         *doubts_of(soundness.out_of_sync(run, run_state), NOTHING),
         *blind_during_faults(run_state),
+        *doubts_of(changes_by_machine(run, run_state), NOTHING),
         *duties.blind_witnesses(run_state),
         *(Doubt(f"damaged: {description}", _of_damage(description)) for description in damaged),
         *doubts_of(analysis_doubts(findings, required, failure, killed_clients(run_state)), ON_RECORD),
@@ -206,6 +208,19 @@ def foreign_events(run_state: RunState) -> list[Doubt]:
     return [
         Doubt(one.text, Scope(begin_ns=one.since_ns) if one.gone else Scope(nodes=frozenset({one.node})))
         for one in foreign.foreign_events(run_state)
+    ]
+
+
+def changes_by_machine(run: RunRecord, run_state: RunState) -> list[str]:
+    """Elections, shrinks of an ISR and ends of sessions that nothing but a machine that was busy, or stood still, may
+    explain: whether Kafka did them by itself is not known.
+    """
+    return [
+        f"nothing of the run explains this, but the machine may: {one.text} (shortly before, some process waited for a "
+        f"CPU, or the machine stood still, for {one.held_up_ns / 1e9:.1f} s; a session, or a lag, takes "
+        f"{one.limit_ns / 1e9:g} s)"
+        for one in spontaneous(run_state, run)
+        if one.by_machine
     ]
 
 

@@ -5,13 +5,14 @@ from harness.words import Basis, Documented, Run, TopicPlan, scenario
 
 @scenario(
     name="baseline",
-    claim="With no fault, every acknowledged record is read, once, and the replicas' logs are identical.",
+    claim="""With no fault, every acknowledged record is read, once, and the replicas' logs are identical. Leaders stay,
+        and all replicas stay in sync.""",
     source="Kafka documentation, Replication: the guarantee that a committed message is not lost",
     operator="Nothing to do: this is how a healthy cluster looks. Compare every other page with it.",
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
     documented=[
         Documented(
-            claims=["one-controller-at-a-time"],
+            claims=["one-controller-at-a-time", "leaders-stay", "isr-stays-whole"],
             source="Kafka documentation, Design: replication",
             basis=Basis.DOCUMENTATION,
         )

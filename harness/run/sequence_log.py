@@ -12,6 +12,7 @@ of one sequence.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -82,14 +83,17 @@ class SequenceLog:
             raise DutyNotDone(f"Kafka owes this and did not do it: {name} ({_told(detail)})")
 
     def overdue(self, name: str, *, witness: Witness, since_ns: int, timeout_s: float, seen: str) -> HarnessError:
-        """Record that a state which Kafka owes did not come within its limit; the error to raise."""
+        """Record that a state which Kafka owes did not come within its limit, which may have been waited for longer;
+        the error to raise.
+        """
+        waited_s = max(timeout_s, round((time.monotonic_ns() - since_ns) / 1e9))
         if not self.owing:
-            return WaitTimeout(f"not within {timeout_s:g} s: {name}; {seen}")
+            return WaitTimeout(f"not within {waited_s:g} s: {name}; {seen}")
         limit_ms = round(timeout_s * 1000)
         self._duty(
             Duty(name=name, held=False, witness=witness, detail={"seen": seen}, since_ns=since_ns, limit_ms=limit_ms)
         )
-        return DutyNotDone(f"Kafka owes this and did not do it within {timeout_s:g} s: {name} ({seen})")
+        return DutyNotDone(f"Kafka owes this and did not do it within {waited_s:g} s: {name} ({seen})")
 
     def notice(self) -> None:
         """Raise DutyNotDone if a broker or a controller has exited, which no fault of its own explains: every wait

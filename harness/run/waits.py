@@ -129,7 +129,7 @@ class Waits:
                         continue
                     if owed(state := self._observer.state):
                         raise self._sequence_log.overdue(
-                            what, witness="metadata", since_ns=since_ns, timeout_s=patience.lasted_s, seen=str(state)
+                            what, witness="metadata", since_ns=since_ns, timeout_s=patience.limit_s, seen=str(state)
                         ) from None
                     raise WaitTimeout(f"not within {patience.lasted_s:g} s: {_unseen(error)}") from None
 

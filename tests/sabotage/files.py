@@ -184,6 +184,8 @@ def _without(kind: str) -> Damage:
 
 
 MINUTE_NS: Final = 60 * 10**9
+LONG_NS: Final = 3 * MINUTE_NS
+"""Longer than a follower may lag in any run."""
 
 
 def _later(event: dict[str, Any], by_ns: int) -> dict[str, Any]:
@@ -225,6 +227,38 @@ def _led_by_nobody(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The partition lost its leader."""
     last = _of_kind(events, "partition", topic="t")[-1]
     return _again(last, leader=-1, leader_epoch=last["leader_epoch"] + 1)
+
+
+def _led_by_another(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """Another replica in sync led the partition, for no reason."""
+    last = _of_kind(events, "partition", topic="t")[-1]
+    other = next(one for one in last["isr"] if one != last["leader"])
+    return _again(last, leader=other, leader_epoch=last["leader_epoch"] + 1)
+
+
+def _left_isr(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """A follower left the ISR, for no reason."""
+    last = _of_kind(events, "partition", topic="t")[-1]
+    other = next(one for one in last["isr"] if one != last["leader"])
+    return _again(last, isr=[one for one in last["isr"] if one != other])
+
+
+def _lost_session(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The session of the leader ended, for no reason."""
+    last = _of_kind(events, "partition", topic="t")[-1]
+    state = {"node": f"broker-{last['leader']}", "state": "gone" if last["source"] == "zookeeper" else "fenced"}
+    return {"kind": "broker", "source": last["source"]} | state
+
+
+def _led_from_outside(run: RunDir, _runs: Runs) -> bool:
+    """The leader was left alone in the ISR, and another replica led then; all for no reason."""
+    *before, end = lines(run)
+    alone = _left_isr(before) | {"isr": [_of_kind(before, "partition", topic="t")[-1]["leader"]]}
+    other = next(one for one in _of_kind(before, "partition", topic="t")[-1]["isr"] if one != alone["leader"])
+    elected = _again(alone, leader=other, leader_epoch=alone["leader_epoch"] + 1, isr=[other])
+    times = {name: end[name] for name in ("monotonic_ns", "wall_ns")}
+    told = [_later(times | one, LONG_NS) for one in (alone, elected)]
+    return put(run, [*before, *told, _later(end, LONG_NS)])
 
 
 def _again(state: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -740,6 +774,10 @@ DUTIES: Final = (
         ("a partition was led by nobody for a minute", _at_the_end(_led_by_nobody, end_ns=MINUTE_NS), "no-leader"),
         ("a replica stayed out of the ISR for a minute", _out_of_sync, "stuck-isr"),
         ("nobody could read it for a minute", _at_the_end(_read_by_nobody, MINUTE_NS, MINUTE_NS), "unreadable"),
+        ("another led for no reason", _at_the_end(_led_by_another, MINUTE_NS, MINUTE_NS), "spontaneous-election"),
+        ("one left the ISR for no reason", _at_the_end(_left_isr, LONG_NS, LONG_NS), "spontaneous-isr-shrink"),
+        ("a session ended for no reason", _at_the_end(_lost_session, MINUTE_NS, MINUTE_NS), "spontaneous-fencing"),
+        ("who was not in sync led", _led_from_outside, "unclean-election"),
         ("acks=all was acknowledged by three of four", _asks_for_four, "acknowledged-below-min-insync"),
       )),
     Case(name="timeline: nothing says who led a partition, and its ISR", before="not tried",
@@ -748,7 +786,7 @@ DUTIES: Final = (
            forged=SOUND)
       for name, kind in (("which brokers were registered", "broker"), ("who was the controller", "controller"))),
 )  # fmt: skip
-"""On what Kafka owes after the storm (checks/anomalies/availability.py, min_insync.py)."""
+"""On what Kafka owes after the storm (checks/anomalies/availability.py, spontaneous.py, unclean.py, min_insync.py)."""
 
 CASES: Final = (
     *SUBJECTS,

@@ -149,8 +149,9 @@ Late = Callable[[str, float, str, int], HarnessError]
 
 
 def not_in_time(what: str, timeout_s: float, seen: str, since_ns: int) -> HarnessError:
-    """What is waited for is a matter of the sequence."""
-    return WaitTimeout(f"{seen} after {timeout_s:.0f} s, wanted {what}")
+    """What is waited for is a matter of the sequence; it may have been waited for longer than the limit."""
+    waited_s = max(timeout_s, (time.monotonic_ns() - since_ns) / 1e9)
+    return WaitTimeout(f"{seen} after {waited_s:.0f} s, wanted {what}")
 
 
 class Handle:
@@ -385,7 +386,7 @@ class Background(Handle, Generic[Progress]):
                 self._hear(min(patience.left_s, SLICE_S), f"waiting for {what}")
             except WaitTimeout:
                 if patience.left_s <= 0:
-                    raise self.late(what, patience.lasted_s, f"{self.name}: {self._latest}", since_ns) from None
+                    raise self.late(what, patience.limit_s, f"{self.name}: {self._latest}", since_ns) from None
         return self._latest
 
     def stop(self) -> Progress:

@@ -34,12 +34,18 @@ NOTHING: dict[str, Any] = {"required": [], "allowed": []}
 
 
 def duty(
-    at_s: int, name: str = "it is done", *, witness: Witness = "clients", since_s: int | None = None, held: bool = False
+    at_s: float,
+    name: str = "it is done",
+    *,
+    witness: Witness = "clients",
+    since_s: int | None = None,
+    limit_s: float | None = None,
+    held: bool = False,
 ) -> Duty:
-    """A duty that the steps checked at a time, or waited for since another."""
+    """A duty that the steps checked at a time, or waited for since another, for its limit or longer."""
     since_ns = None if since_s is None else since_s * SECOND
-    limit_ms = None if since_s is None else (at_s - since_s) * 1000
-    return at(at_s * SECOND, Duty(name=name, held=held, witness=witness, since_ns=since_ns, limit_ms=limit_ms))
+    limit_ms = None if since_s is None else round(1000 * (limit_s or at_s - since_s))
+    return at(round(at_s * SECOND), Duty(name=name, held=held, witness=witness, since_ns=since_ns, limit_ms=limit_ms))
 
 
 def claimed(
@@ -96,6 +102,8 @@ def test_h4_a_follower_is_thrown_out_by_brief_cuts_however_often() -> None:
 def test_h12_a_partition_is_led_uncleanly_and_nothing_is_lost() -> None:
     events = [*PROVED, duty(20, "the partition waits for its ISR", witness="metadata")]
     assert judge(KAFKA, events, found()).verdict == "unexpected"
+    # Also where no step looks.
+    assert judge(KAFKA, PROVED, found("unclean-election")).verdict == "unexpected"
 
 
 def test_h14_an_acknowledgement_below_min_insync_and_a_torn_line() -> None:
@@ -139,6 +147,14 @@ def test_h13_h23_what_is_not_well_again_at_the_end(name: str) -> None:
     assert judge(KAFKA, PROVED, found(name)).verdict == "unexpected"
     permitted = KAFKA | {"documented": NOTHING | {"out_of_sync": True}}
     assert judge(permitted, PROVED, found(name)).verdict == ("as-documented" if name == "stuck-isr" else "unexpected")
+
+
+# What comes for no reason
+
+
+@pytest.mark.parametrize("name", ["spontaneous-election", "spontaneous-isr-shrink", "spontaneous-fencing"])
+def test_what_comes_for_no_reason_is_unexpected(name: str) -> None:
+    assert judge(KAFKA, PROVED, found(name)).verdict == "unexpected"
 
 
 # H7: a broker ends itself
@@ -321,24 +337,52 @@ def test_h24_nothing_is_permitted_of_an_idempotent_producer(name: str) -> None:
     assert judge(KAFKA | {"processes": IDEMPOTENT}, FROZEN, again(name, (29, 33))).verdict == "unexpected"
 
 
+def led(at_s: float, leader: int = 1, isr: tuple[int, ...] = (1, 2), topic: str = "t") -> Partition:
+    """A partition's state; each has a leader epoch of its own."""
+    state = Partition(source="kraft", topic=topic, partition=0, leader=leader, leader_epoch=round(at_s), isr=isr)
+    return at(round(at_s * SECOND), state)
+
+
+FROZEN_BEFORE = struck((20, 23))
+
+
 @pytest.mark.parametrize(
-    ("event", "expected"),
+    ("events", "expected"),
     [
-        (at(30 * SECOND, Partition(source="kraft", topic="t", partition=0, leader=2, leader_epoch=1, isr=(2,))), True),
-        (at(30 * SECOND, Partition(source="kraft", topic="u", partition=0, leader=2, leader_epoch=1, isr=(2,))), False),
-        (container(30 * SECOND, "broker-2", "die", 1), True),
-        (at(31 * SECOND, Stillness(begin_ns=30 * SECOND, late_ms=1000)), True),
+        ([*FROZEN_BEFORE, led(30, 2, (2,))], True),
+        ([*FROZEN_BEFORE, led(30, 2, (2,)), led(38, 2)], True),
+        ([*FROZEN_BEFORE, led(30, 2, (2,), "u")], False),
+        ([led(30, 2, (2,))], False),
+        ([led(26, 2), led(28, 2, (2,)), led(30, 2)], False),
+        ([container(30 * SECOND, "broker-2", "die", 1)], True),
+        ([at(31 * SECOND, Stillness(begin_ns=30 * SECOND, late_ms=1000))], True),
     ],
-    ids=["an election", "one of another partition", "a broker's end", "the machine stood still"],
+    ids=[
+        "an election",
+        "an election, and who led is back in the ISR",
+        "one of another partition",
+        "one that nothing explains (H2)",
+        "a leader and an ISR that come and go for nothing (H2)",
+        "a broker's end",
+        "the machine stood still",
+    ],
 )
-def test_what_may_have_a_producer_send_again(event: Event, expected: bool) -> None:
-    created = [
-        at(SECOND, Partition(source="kraft", topic=topic, partition=0, leader=1, leader_epoch=0, isr=(1, 2)))
-        for topic in ("t", "u")
-    ]
-    judged = judge(KAFKA | {"processes": PLAIN}, [*created, event], again("duplicate", (29, 33)))
+@TWICE_OR_BACK
+def test_what_may_have_a_producer_send_again(name: str, events: list[Event], expected: bool) -> None:
+    created = [led(1), led(1, topic="u")]
+    judged = judge(KAFKA | {"processes": PLAIN}, [*created, *events], again(name, (29, 33)))
     assert (judged.unexpected == ()) == expected
-    assert judge(KAFKA | {"processes": PLAIN}, created, again("duplicate", (1, 2))).verdict == "unexpected"
+    assert judge(KAFKA | {"processes": PLAIN}, created, again(name, (1, 2))).verdict == "unexpected"
+
+
+@pytest.mark.parametrize(("stalled_s", "expected"), [(9, "unknown"), (8, "unexpected")])
+def test_an_election_that_the_machine_may_explain_is_a_doubt(stalled_s: int, expected: str) -> None:
+    """Half a session of 18 s, which is the longest default."""
+    stalled = at((19 + stalled_s) * SECOND, Stillness(begin_ns=19 * SECOND, late_ms=stalled_s * 1000))
+    events = [led(1), stalled, led(36, 2)]
+    findings = again("duplicate", (35, 37))
+    assert judge(KAFKA | {"processes": PLAIN}, events, findings).verdict == expected
+    assert judge(KAFKA, events, found()).verdict == ("unknown" if expected == "unknown" else "as-documented")
 
 
 # H26: a doubt that does not touch
@@ -472,6 +516,39 @@ def test_a_machine_that_stood_still_excuses_times_and_nothing_else(
     judged = judge(facts, [*PROVED, *events, still(from_s, to_s)], told)
     assert judged.verdict == expected
     assert any("stood still" in reason for reason in judged.reasons) == (expected == "unknown")
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "still_s", "expected"),
+    [
+        (60, 6, "unexpected"),
+        (60, 6.1, "unknown"),
+        (66, 6.1, "unexpected"),
+        (66, 12, "unexpected"),
+        (66, 12.1, "unknown"),
+        (90, 30, "unexpected"),
+        (90, 36.1, "unknown"),
+        (239, 200, "unknown"),
+        (240, 200, "unexpected"),
+    ],
+    ids=[
+        "a tenth is missing",
+        "more than a tenth is missing",
+        "what stood still was waited for",
+        "but for a tenth",
+        "and more",
+        "it had its whole limit of 60 s",
+        "it had not",
+        "nearly four limits",
+        "four limits",
+    ],
+)
+def test_a_limit_is_of_the_time_in_which_the_machine_ran(waited_s: float, still_s: float, expected: str) -> None:
+    """Its limit is 60 s. So much of what was waited the machine stood still."""
+    owed = duty(20 + waited_s, witness="metadata", since_s=20, limit_s=60)
+    judged = judge(KAFKA, [*PROVED, still(21, 21 + still_s), owed], found())
+    assert judged.verdict == expected
+    assert f"within {waited_s:g} s" in judged.reasons[0]
 
 
 def test_a_lost_record_is_excused_by_no_machine() -> None:

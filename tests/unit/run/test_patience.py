@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from harness.load import held_up_us
 from harness.patience import Patience
 
 
@@ -53,3 +56,13 @@ def test_a_limit_that_was_not_made_longer_is_told_as_it_is() -> None:
     patience = machine.patience(30.0)
     machine.pass_by(30.01, 0.0)
     assert patience.lasted_s == 30.0
+
+
+def test_what_holds_everybody_up_is_counted_too(tmp_path: Path) -> None:
+    for resource, some, full in (("cpu", 1, 10), ("memory", 100, 1_000), ("io", 10_000, 100_000)):
+        lines = [
+            f"{kind} avg10=0.00 avg60=0.00 avg300=0.00 total={us}" for kind, us in (("some", some), ("full", full))
+        ]
+        (tmp_path / resource).write_text("\n".join(lines) + "\n")
+    assert held_up_us(tmp_path) == 101_001
+    assert held_up_us(tmp_path / "none") == 0

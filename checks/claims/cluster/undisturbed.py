@@ -1,0 +1,82 @@
+"""Claims about a cluster in which nothing happens: leaders stay, and the ISR stays whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from checks import spontaneous
+from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
+from checks.claims.basis import judged
+from evidence.basis import Basis
+from evidence.events import Partition
+from evidence.text import plural
+
+
+@claim("leaders-stay", source="Kafka documentation, Design: replication", basis=Basis.DOCUMENTATION)
+def leaders_stay(evidence: RunEvidence) -> Judged:
+    """The first leader of a partition leads it to the end of the run, in the same leader epoch.
+
+    Nothing is said if all that may have ended a leadership is a machine that was busy, or stood still, for as long as
+    half a session.
+    """
+    return _judged(
+        evidence,
+        lambda before, after: (before.leader, before.leader_epoch) != (after.leader, after.leader_epoch),
+        list(evidence.run_state.states.values()),
+        "with one leader",
+        "the cluster stated no partition",
+    )
+
+
+@claim(
+    "isr-stays-whole",
+    source="Kafka documentation, Design: replication; broker configuration: replica.lag.time.max.ms",
+    basis=Basis.DOCUMENTATION,
+)
+def isr_stays_whole(evidence: RunEvidence) -> Judged:
+    """From when all replicas of a partition are in sync on, all are to the end of the run.
+
+    Nothing is said if all that may have taken one out of the ISR is a machine that was busy, or stood still, for as
+    long as half a session, or half of replica.lag.time.max.ms.
+    """
+    return _judged(
+        evidence,
+        lambda before, after: not set(before.isr) <= set(after.isr),
+        list(_from_whole(evidence)),
+        "whose ISR stayed whole",
+        "no partition had all of its replicas in sync",
+    )
+
+
+def _from_whole(evidence: RunEvidence) -> Iterator[Sequence[Partition]]:
+    """The states of each partition of the run's topics from that on in which all replicas are in sync."""
+    for where, replicas in evidence.run.assignment.items():
+        states = evidence.run_state.states.get(where, ())
+        whole = (number for number, state in enumerate(states) if set(replicas) <= set(state.isr))
+        if (first := next(whole, None)) is not None:
+            yield states[first:]
+
+
+def _judged(
+    evidence: RunEvidence,
+    differs: Callable[[Partition, Partition], bool],
+    partitions: Sequence[Sequence[Partition]],
+    stayed: str,
+    nothing: str,
+) -> Judged:
+    told = spontaneous.changes(evidence.run_state, evidence.run)
+    held_up = {(one.where, one.at_ns) for one in told if one.by_machine}
+    changed = [after for states in partitions for before, after in pairwise(states) if differs(before, after)]
+    wrong = [one for one in changed if ((one.topic, one.partition), one.at_ns) not in held_up]
+    if changed and not wrong:
+        what = plural(len(changed), "change")
+        return Judged(outcome=NOT_OBSERVED, observed=f"the machine may be the reason of {what}, and of no more")
+    rows = [_row(states[-1]) for states in partitions]
+    return judged(rows, [_row(one) for one in wrong], f"{plural(len(rows), 'partition')} {stayed}", nothing)
+
+
+def _row(state: Partition) -> dict[str, Any]:
+    about = {"topic": state.topic, "partition": state.partition, "at_ns": state.at_ns}
+    return about | {"leader": state.leader, "leader_epoch": state.leader_epoch, "isr": list(state.isr)}

@@ -1,0 +1,332 @@
+"""Elections, shrinks of an ISR and ends of sessions, and whether anything of the run explains them.
+
+In a cluster that nobody disturbs none of these comes about: a leader stays (an automatic rebalance and whoever asks for
+an election apart), a follower that fetches stays in the ISR, and a broker that runs keeps its session. So each of them
+has a cause in the timeline, or is Kafka's own doing. Causes are:
+
+- a fault that struck a node which the change concerns, while it lasts and `after_ns` longer. These are the broker, the
+  leaders of its partition, and who coordinates: ZooKeeper, KRaft's controllers, the broker that is the controller. A
+  machine under pressure concerns everybody, and faults of clients nobody;
+- what the engine did to such a node's container, whoever asked for it;
+- the start of a broker until it is registered;
+- what an administrator asked for: a reassignment, an election, a setting, another controller (`PLANNED`);
+- an automatic rebalance, where it is on: the preferred leader, which is in sync, leads;
+- an observer that saw nothing meanwhile: nobody knows what happened.
+
+A partition that nobody leads, or whose leader's process is not up, gets another leader, and whose process is not up
+leaves the ISR. That follows from the end of a process, which has a cause or is told as an anomaly of its own.
+
+A machine that stood still, or on which processes wait for a CPU, may end a session and hold up a follower. What it may
+have done is a doubt, and no anomaly (`Change.by_machine`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final, Literal
+
+from checks.claims.basis import ELECTION_MS, session_bound_ms, session_ms
+from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
+from evidence.events import NO_LEADER, Container, DeleteTopic, MoveReplica, Partition, Reassign, Step, of
+from evidence.faults.base import FaultProof
+from evidence.faults.clients import FreezeClientProof, KillClientProof, ResetProof, WithheldProof
+from evidence.faults.pressure import PressureProof
+from evidence.foreign import foreign_events
+from evidence.nodes import broker
+from evidence.records import TopicPartition
+from evidence.run import RunRecord
+from evidence.run_state import ALIVE, UP, FaultFact, RunState
+from evidence.spans import NEVER_NS, Span
+
+What = Literal["election", "isr-shrink", "fencing"]
+
+OF_CLIENTS: Final[tuple[type[FaultProof], ...]] = (FreezeClientProof, KillClientProof, ResetProof, WithheldProof)
+PLANNED: Final = (
+    "ask for other replicas",
+    "ask for the preferred leader",
+    "delete /controller",
+    "delete topic",
+    "downgrade",
+    "finalize",
+    "migrate to KRaft",
+    "move a replica",
+    "move the controller",
+    "revert the migration",
+    "set ",
+    "throttle moves",
+    "upgrade",
+    "withdraw the deletion",
+)
+"""How steps begin by which an administrator may move a leader, or hold up a follower."""
+OF_CONTAINERS: Final = ("connect", "disconnect")
+"""What the engine tells of containers that start and end anyway; what else it tells of them is an act."""
+SETTLED_NS: Final = 5_000_000_000
+"""From a broker's registration until it serves and fetches, and from what comes of a session's end until that is told.
+Ours: nothing is documented of it."""
+SESSION_MS: Final = 18_000
+"""The longest default of a session: zookeeper.session.timeout.ms from 2.5 on (KIP-537)."""
+SHARE: Final = 0.5
+"""The machine may be the reason of a change if it held somebody up, shortly before, for so much of the time that a
+session lasts, or that a follower may lag. Ours. A broker tells of itself several times in a session (to ZooKeeper after
+each third of it; broker.heartbeat.interval.ms), and a follower fetches each half second, so one that was held up for
+less was heard in time, or had caught up.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A leader was replaced or elected again, a follower left the ISR, or a session ended, of a process that was up."""
+
+    what: What
+    at_ns: int
+    node: str
+    """The leader that was, who left the ISR, or whose session ended."""
+    where: TopicPartition | None = None
+    leaders: frozenset[str] = frozenset()
+    """The nodes that led the partition then and shortly before."""
+    detail: dict[str, Any] = field(default_factory=dict)
+    limit_ns: int
+    """How long a session lasts, or a follower may lag."""
+    held_up_ns: int
+    """For how long the machine stood still, or some process waited for a CPU, in the time before it in which its reason
+    may lie (`after_ns`)."""
+
+    @property
+    def by_machine(self) -> bool:
+        """Whether the machine may be the reason."""
+        return self.held_up_ns >= SHARE * self.limit_ns
+
+    @property
+    def text(self) -> str:
+        """What happened, in a few words."""
+        of = "" if self.where is None else " of {}-{}".format(*self.where)
+        return {
+            "election": f"an election{of}, which {self.node} had led",
+            "isr-shrink": f"{self.node} left the ISR{of}",
+            "fencing": f"the session of {self.node} ended",
+        }[self.what]
+
+    def row(self) -> dict[str, Any]:
+        """As evidence."""
+        about = {} if self.where is None else {"topic": self.where[0], "partition": self.where[1]}
+        held = {"held_up_ms": round(self.held_up_ns / 1e6), "limit_ms": round(self.limit_ns / 1e6)}
+        return about | {"node": self.node, "at_ns": self.at_ns} | self.detail | held
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Something of the run that may bring a change about."""
+
+    span: Span
+    nodes: frozenset[str] = frozenset()
+    """Whom it concerns; nobody named: everybody."""
+
+    def explains(self, change: Change, later_ns: int) -> bool:
+        """Whether it lasted at the time of a change, or was over for no longer than that."""
+        concerned = not self.nodes or bool(self.nodes & {change.node, *change.leaders})
+        begin_ns, end_ns = self.span
+        return concerned and begin_ns <= change.at_ns <= min(end_ns, NEVER_NS - later_ns) + later_ns
+
+
+def after_ns(run: RunRecord, what: What) -> int:
+    """So long after a cause sessions may end and leaders be elected because of it, or followers leave an ISR."""
+    longest_ms = session_bound_ms(_longest_session_ms(run)) + ELECTION_MS
+    lag_ms = lag_time_ms(run) + check_period_ms(run) + ISR_TOLERANCE_MS if what == "isr-shrink" else 0
+    return round(max(longest_ms, lag_ms)) * 1_000_000
+
+
+def _longest_session_ms(run: RunRecord) -> int:
+    name = "zookeeper.session.timeout.ms" if run.mode == "zookeeper" else "broker.session.timeout.ms"
+    stated = [int(value) for key, value in run.settings.items() if key.rpartition(":")[2] == name and value.isdigit()]
+    return max(stated, default=SESSION_MS)
+
+
+def changes(run_state: RunState, run: RunRecord) -> list[Change]:
+    """Every such change of the run, in the order of time, whatever explains it."""
+    found = [*_fenced(run_state, run), *_of_partitions(run_state, run)]
+    return sorted(found, key=lambda one: one.at_ns)
+
+
+def spontaneous(run_state: RunState, run: RunRecord) -> list[Change]:
+    """Those that nothing of the run explains; the machine may have been the reason of some."""
+    acts, starts = list(_acts(run_state)), list(_starts(run_state))
+    return [
+        one
+        for one in changes(run_state, run)
+        if not any(cause.explains(one, after_ns(run, one.what)) for cause in acts)
+        and not any(cause.explains(one, SETTLED_NS) for cause in starts)
+    ]
+
+
+# What explains a change
+
+
+def _acts(run_state: RunState) -> Iterator[Cause]:
+    """What of the run may bring a change about, as long as it lasts and `after_ns` longer."""
+    for fault in run_state.faults:
+        if not issubclass(fault.proof_type, OF_CLIENTS):
+            yield Cause((fault.inject_ns, fault.until_ns), _struck_by(run_state, fault))
+    started = set[str]()
+    for event in of(run_state.events, Container):
+        if event.action not in OF_CONTAINERS and (event.action != "start" or event.node in started):
+            yield Cause((event.at_ns, event.at_ns), _concerned(run_state, {event.node}, event.at_ns, event.at_ns))
+        started |= {event.node} if event.action == "start" else set()
+    # Of what others did nobody knows when it was over.
+    yield from (Cause((one.since_ns, NEVER_NS)) for one in foreign_events(run_state) if one.acted)
+    yield from (Cause((begin_ns, end_ns)) for begin_ns, end_ns, _ in run_state.blind)
+    yield from map(Cause, _planned(run_state))
+
+
+def _struck_by(run_state: RunState, fault: FaultFact) -> frozenset[str]:
+    if issubclass(fault.proof_type, PressureProof):
+        return frozenset()
+    nodes = {name.strip() for name in fault.node.split(",")} | {end for link in fault.links for end in link}
+    return _concerned(run_state, nodes, fault.inject_ns, fault.until_ns)
+
+
+def _concerned(run_state: RunState, nodes: set[str], begin_ns: int, end_ns: int) -> frozenset[str]:
+    """The brokers that something concerns which befell these nodes: no others, or all if one of them coordinates."""
+    offices = (one for one in run_state.controllers if one.begin_ns <= end_ns and begin_ns <= one.end_ns)
+    coordinates = nodes & {one.value for one in offices} or any(not node.startswith("broker-") for node in nodes)
+    return frozenset() if coordinates else frozenset(nodes)
+
+
+def _planned(run_state: RunState) -> Iterator[Span]:
+    """How long each act of an administrator took."""
+    begun: dict[str, int] = {}
+    for step in of(run_state.events, Step):
+        if step.name.startswith(PLANNED) and step.phase == "begin":
+            begun[step.name] = step.at_ns
+        elif step.name in begun:
+            yield begun.pop(step.name), step.at_ns
+    yield from ((at_ns, NEVER_NS) for at_ns in begun.values())
+    yield from ((asked.at_ns, _reassigned_ns(run_state, asked)) for asked in of(run_state.events, Reassign))
+    for kind in (DeleteTopic, MoveReplica):
+        yield from ((one.at_ns, one.at_ns) for one in of(run_state.events, kind))
+
+
+def _reassigned_ns(run_state: RunState, asked: Reassign) -> int:
+    """When a partition had the replicas that were asked for, all in sync."""
+    states = run_state.states.get((asked.topic, asked.partition), ())
+    wanted = set(asked.replicas)
+    done = (one for one in states if one.at_ns >= asked.at_ns and set(one.replicas or ()) == set(one.isr) == wanted)
+    return next((one.at_ns for one in done), NEVER_NS)
+
+
+def _starts(run_state: RunState) -> Iterator[Cause]:
+    """From the start of each broker until it is registered."""
+    for event in of(run_state.events, Container):
+        if event.action == "start" and event.node.startswith("broker-"):
+            alive = (one.begin_ns for one in run_state.registrations.get(event.node, ()) if one.value == ALIVE)
+            registered_ns = next((at_ns for at_ns in alive if at_ns >= event.at_ns), event.at_ns)
+            yield Cause((event.at_ns, registered_ns), frozenset({event.node}))
+
+
+# What changed
+
+
+def _fenced(run_state: RunState, run: RunRecord) -> Iterator[Change]:
+    """Each end of a session of a broker whose process is up."""
+    for node, intervals in run_state.registrations.items():
+        for before, after in pairwise(intervals):
+            if before.value == ALIVE and run_state.condition_at(node, after.begin_ns) == UP:
+                yield Change(
+                    what="fencing",
+                    at_ns=after.begin_ns,
+                    node=node,
+                    detail={"state": after.value},
+                    limit_ns=_session_ns(run, node),
+                    held_up_ns=_held_up_ns(run_state, run, "fencing", after.begin_ns),
+                )
+
+
+def _of_partitions(run_state: RunState, run: RunRecord) -> Iterator[Change]:
+    """Each replaced leader and each follower that left the ISR, if its process is up."""
+    for states in run_state.states.values():
+        for before, after in pairwise(states):
+            if before.leader == NO_LEADER or after.leader_epoch < before.leader_epoch:
+                continue  # somebody has to lead; a topic that was deleted and made again
+            if _elected(before, after) and not _rebalanced(run, before, after):
+                yield from _of_partition(run_state, run, "election", before.leader, before, after)
+            for number in _left(before, after):
+                yield from _of_partition(run_state, run, "isr-shrink", number, before, after)
+
+
+def _elected(before: Partition, after: Partition) -> bool:
+    """Whether a leader was replaced, or elected again. That its epoch rises because a follower leaves the ISR
+    (KafkaController.removeReplicaFromIsr; KRaft up to 3.5, KAFKA-15021), or because replicas change, is no election.
+    """
+    same = before.leader == after.leader
+    again = after.leader_epoch > before.leader_epoch and not _left(before, after) and before.replicas == after.replicas
+    return again or not same
+
+
+def _left(before: Partition, after: Partition) -> list[int]:
+    """Who left the ISR, and is a replica still."""
+    gone = set(before.isr) - set(after.isr)
+    return sorted(gone if after.replicas is None else gone & set(after.replicas))
+
+
+def _rebalanced(run: RunRecord, before: Partition, after: Partition) -> bool:
+    """Whether an automatic rebalance is on (auto.leader.rebalance.enable, true by default) and may have made the
+    preferred leader lead, which was in sync.
+    """
+    on = run.settings.get("auto.leader.rebalance.enable", "true").lower() == "true"
+    return on and [after.leader] == list(after.replicas or ())[:1] and after.leader in before.isr
+
+
+def _of_partition(
+    run_state: RunState, run: RunRecord, what: What, number: int, before: Partition, after: Partition
+) -> Iterator[Change]:
+    node, at_ns, where = broker(number), after.at_ns, (after.topic, after.partition)
+    if run_state.condition_at(node, at_ns) != UP:
+        return
+    lags = what == "isr-shrink" and _keeps_session(run_state, node, at_ns)
+    limit_ns = lag_time_ms(run) * 1_000_000 if lags else _session_ns(run, node)
+    yield Change(
+        what=what,
+        at_ns=at_ns,
+        node=node,
+        where=where,
+        leaders=_leaders(run_state, where, at_ns - after_ns(run, what), at_ns),
+        detail={
+            "leader": after.leader,
+            "leader_before": before.leader,
+            "leader_epoch": after.leader_epoch,
+            "leader_epoch_before": before.leader_epoch,
+            "isr": list(after.isr),
+            "isr_before": list(before.isr),
+        },
+        limit_ns=limit_ns,
+        held_up_ns=_held_up_ns(run_state, run, what, at_ns),
+    )
+
+
+def _leaders(run_state: RunState, where: TopicPartition, begin_ns: int, end_ns: int) -> frozenset[str]:
+    """The nodes that led a partition at some moment of a time."""
+    terms = (one for one in run_state.partitions[where] if one.begin_ns <= end_ns and begin_ns <= one.end_ns)
+    return frozenset(broker(one.leader) for one in terms if one.leader != NO_LEADER)
+
+
+def _session_ns(run: RunRecord, node: str) -> int:
+    return (session_ms(run, node) or SESSION_MS) * 1_000_000
+
+
+def _keeps_session(run_state: RunState, node: str, at_ns: int) -> bool:
+    """Whether a broker is registered at a time, and shortly after: its session's end may be told a little later than
+    what comes of it.
+    """
+    told = [one.value for one in run_state.registrations.get(node, ()) if one.begin_ns <= at_ns][-1:]
+    told += [one.value for one in run_state.registrations.get(node, ()) if at_ns < one.begin_ns <= at_ns + SETTLED_NS]
+    return all(value == ALIVE for value in told)
+
+
+def _held_up_ns(run_state: RunState, run: RunRecord, what: What, at_ns: int) -> int:
+    """For how long the machine held somebody up in the time before a change in which its reason may lie. Where nothing
+    says when it was busy it was so in all of the run alike.
+    """
+    before_ns = after_ns(run, what)
+    evenly_ns = 0 if run_state.waits else round(run_state.busy * before_ns)
+    return run_state.held_up_ns((at_ns - before_ns, at_ns)) + evenly_ns

@@ -1,0 +1,259 @@
+"""Elections, shrinks of an ISR and ends of sessions: which are explained, and by what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from checks.anomalies.spontaneous import spontaneous_election, spontaneous_fencing, spontaneous_isr_shrink
+from checks.spontaneous import after_ns, spontaneous
+from evidence.events import Broker, Controller, Event, Machine, Partition, Reassign, Step, Waits
+from evidence.run import RunRecord
+from tests.records import run_record
+from tests.unit.checks.test_availability_anomalies import SECOND, blind, docker, fault, run_state_of, still, well
+from tests.unit.timelines import at
+
+SETTINGS = {"broker.session.timeout.ms": "4000", "replica.lag.time.max.ms": "10000"}
+STEADY = SETTINGS | {"auto.leader.rebalance.enable": "false"}
+RUN = run_record(topics=[{"name": "t", "partitions": {"0": [1, 2, 3]}}], settings=STEADY)
+UP = [*well("broker-1", "broker-2", "broker-3")]
+LATER_S = after_ns(RUN, "election") / SECOND
+SHRUNK_S = after_ns(RUN, "isr-shrink") / SECOND
+
+
+def led(at_s: float, leader: int, isr: tuple[int, ...], epoch: int = 0, **more: Any) -> Partition:
+    about: dict[str, Any] = {"source": "kraft", "topic": "t", "partition": 0, "replicas": (1, 2, 3)} | more
+    return at(round(at_s * SECOND), Partition(leader=leader, leader_epoch=epoch, isr=isr, **about))
+
+
+CREATED = led(2, 1, (1, 2, 3))
+ELECTED = led(60, 2, (1, 2, 3), 1)
+SHRUNK = led(60, 1, (1, 3))
+
+
+def registered(at_s: float, node: str, state: Any) -> Broker:
+    return at(round(at_s * SECOND), Broker(source="kraft", node=node, state=state))
+
+
+FENCED = registered(60, "broker-2", "fenced")
+
+
+IN_OFFICE = at(9 * SECOND, Controller(source="kraft", node="broker-3", epoch=2))
+
+
+def names(*events: Event, run: RunRecord = RUN) -> list[str]:
+    """Of what is found: which anomalies, each once."""
+    run_state = run_state_of(*UP, CREATED, *events)
+    checks = (spontaneous_election, spontaneous_isr_shrink, spontaneous_fencing)
+    return [check.__name__.removeprefix("spontaneous_") for check in checks if check(run_state, run)]
+
+
+def test_a_leader_a_follower_and_a_session_that_go_for_no_reason() -> None:
+    assert names() == []
+    assert names(ELECTED) == ["election"]
+    assert names(SHRUNK) == ["isr_shrink"]
+    assert names(FENCED) == ["fencing"]
+    assert names(FENCED, SHRUNK) == ["isr_shrink", "fencing"]
+
+
+def test_what_is_said_of_an_election() -> None:
+    (row,) = spontaneous_election(run_state_of(*UP, CREATED, ELECTED), RUN)
+    assert (row["topic"], row["partition"], row["node"], row["at_ns"]) == ("t", 0, "broker-1", 60 * SECOND)
+    assert (row["leader_before"], row["leader"], row["isr_before"]) == (1, 2, [1, 2, 3])
+    assert (row["held_up_ms"], row["limit_ms"]) == (0, 4000)
+
+
+def test_a_leader_that_is_elected_again_in_another_epoch() -> None:
+    assert names(led(60, 1, (1, 2, 3), 1)) == ["election"]
+    # A follower left, and the controller raised the leader's epoch with it.
+    assert names(led(60, 1, (1, 3), 1)) == ["isr_shrink"]
+    # It was made again, and begins anew.
+    assert names(led(60, 1, (1, 2, 3), 4), led(90, 2, (2, 3, 1), 0)) == ["election"]
+
+
+def test_a_leader_that_is_taken_away() -> None:
+    assert names(led(60, -1, (1, 2, 3), 1)) == ["election"]
+    # Whoever leads next has a reason: nobody leads.
+    assert len(spontaneous(run_state_of(*UP, CREATED, led(60, -1, (1, 2, 3), 1), led(61, 2, (1, 2, 3), 2)), RUN)) == 1
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [docker(59, "broker-1", "die", 137), docker(59, "broker-2", "die", 137)],
+        [docker(20, "broker-1", "pause"), docker(20, "broker-2", "pause")],
+    ],
+    ids=["down", "paused"],
+)
+def test_who_is_not_up_is_replaced(before: list[Event]) -> None:
+    assert [names(*before, change) for change in (ELECTED, SHRUNK, FENCED)] == [[], [], []]
+
+
+def struck(kind: str, node: str, begin_s: float, end_s: float | None) -> list[Event]:
+    phases: list[Event] = [fault(begin_s, "inject", kind, node), fault(begin_s + 1, "verified", kind, node)]
+    return phases + ([] if end_s is None else [fault(end_s, "healed", kind, node)])
+
+
+@pytest.mark.parametrize(
+    ("events", "explained"),
+    [
+        (struck("freeze", "broker-1", 20, None), True),
+        (struck("slow-disk", "broker-1", 20, 59), True),
+        (struck("freeze", "broker-1", 20, 60 - LATER_S), True),
+        (struck("freeze", "broker-1", 20, 59.9 - LATER_S), False),
+        (struck("freeze", "broker-3", 20, None), False),
+        (struck("freeze", "controller-100", 20, None), True),
+        (struck("cpu-pressure", "broker-3", 20, None), True),
+        (struck("freeze-client", "producer-1", 20, None), False),
+        ([*struck("freeze", "broker-3", 20, None), IN_OFFICE], True),
+        (blind(59), True),
+        ([docker(56, "broker-1", "pause"), docker(57, "broker-1", "unpause")], True),
+    ],
+    ids=[
+        "a fault of the leader lasts",
+        "its disk was slow",
+        "a fault had ended as long before as it takes",
+        "a fault had ended longer before",
+        "another node's fault",
+        "a controller's fault",
+        "pressure on the machine",
+        "a client's fault",
+        "the controller's fault",
+        "the observer was blind",
+        "somebody paused it",
+    ],
+)
+def test_what_explains_an_election(events: list[Event], explained: bool) -> None:
+    assert names(*events, ELECTED) == ([] if explained else ["election"])
+
+
+@pytest.mark.parametrize(("node", "explained"), [("broker-2", True), ("broker-1", True), ("broker-3", False)])
+def test_a_shrink_is_explained_by_faults_of_the_follower_and_of_its_leader(node: str, explained: bool) -> None:
+    assert names(*struck("freeze", node, 20, 60 - SHRUNK_S), SHRUNK) == ([] if explained else ["isr_shrink"])
+    assert names(*struck("freeze", node, 20, 59.9 - SHRUNK_S), SHRUNK) == ["isr_shrink"]
+
+
+def test_a_shrink_is_explained_by_what_befell_the_leader_before() -> None:
+    moved = led(45, 1, (1, 2, 3), 2)
+    begun = [led(10, 3, (1, 2, 3), 1), moved]
+    frozen = struck("freeze", "broker-3", 40, 44)
+    assert names(*frozen, *begun, led(60, 1, (1, 3), 2)) == ["election"]  # of 3 in the place of 1, with no reason
+    assert names(*struck("freeze", "broker-3", 9, 9.5), *begun, led(70, 1, (1, 3), 2)) == ["election", "isr_shrink"]
+
+
+def test_a_session_is_explained_by_faults_of_its_broker_and_of_who_keeps_it() -> None:
+    assert names(*struck("freeze", "broker-2", 20, 59), FENCED) == []
+    assert names(*struck("freeze", "controller-100", 20, 59), FENCED) == []
+    assert names(*struck("freeze", "broker-1", 20, 59), FENCED) == ["fencing"]
+
+
+def step(name: str, begin_s: float, end_s: float) -> list[Event]:
+    return [
+        at(round(begin_s * SECOND), Step(name=name, phase="begin")),
+        at(round(end_s * SECOND), Step(name=name, phase="end")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "explained"),
+    [
+        ("ask for the preferred leader", True),
+        ("move the controller", True),
+        ("set for a topic", True),
+        ("create topic", False),
+        ("send", False),
+    ],
+)
+def test_what_an_administrator_asks_for(name: str, explained: bool) -> None:
+    assert names(*step(name, 58, 59), ELECTED) == ([] if explained else ["election"])
+    assert names(*step(name, 40, 41), ELECTED) == ["election"]
+
+
+def test_a_reassignment_explains_what_happens_until_it_is_done() -> None:
+    asked = at(20 * SECOND, Reassign(topic="t", partition=0, replicas=(2, 3), by="x"))
+    moved = led(60, 2, (2, 3), 1, replicas=(2, 3))
+    assert names(asked, moved) == []
+    assert names(asked, led(22, 1, (1, 2, 3), replicas=(2, 3)), ELECTED) == []
+    assert names(asked, led(22, 2, (2, 3), 1, replicas=(2, 3)), led(60, 3, (2, 3), 2, replicas=(2, 3))) == ["election"]
+
+
+def test_who_is_no_replica_any_more_leaves_the_isr() -> None:
+    assert names(led(60, 1, (1, 3), replicas=(1, 3))) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "leader", "isr", "explained"),
+    [
+        ("true", 1, (1, 2, 3), True),
+        ("false", 1, (1, 2, 3), False),
+        ("true", 3, (1, 2, 3), False),
+        ("true", 1, (2, 3), False),
+    ],
+    ids=["it is on", "it is off", "another than the preferred one", "who was not in sync"],
+)
+def test_an_automatic_rebalance(setting: str, leader: int, isr: tuple[int, ...], explained: bool) -> None:
+    run = replace(RUN, settings=SETTINGS | {"auto.leader.rebalance.enable": setting})
+    begun = led(3, 2, isr, 1)
+    found = spontaneous(run_state_of(*UP, begun, led(60, leader, (1, 2, 3), 2)), run)
+    assert [one.what for one in found] == ([] if explained else ["election"])
+    by_default = replace(RUN, settings=SETTINGS)
+    assert bool(spontaneous(run_state_of(*UP, begun, led(60, leader, (1, 2, 3), 2)), by_default)) == (
+        not explained and setting == "true"
+    )
+
+
+def test_a_broker_that_starts_late_and_registers_again() -> None:
+    started: list[Event] = [
+        fault(29, "inject", "stop"),
+        fault(30, "verified", "stop"),
+        docker(30, "broker-2", "die", 143),
+    ]
+    started += [fault(31, "inject", "start", id_="f2"), docker(31, "broker-2", "start")]
+    started.append(fault(32, "verified", "start", id_="f2"))
+    gone, back = registered(32, "broker-2", "fenced"), registered(58, "broker-2", "unfenced")
+    assert names(*started, gone, back, SHRUNK) == []
+    assert names(*started, gone, registered(50, "broker-2", "unfenced"), SHRUNK) == ["isr_shrink"]
+
+
+def waits(share: float, until_s: int = 60) -> Waits:
+    slices = ((250_000, round(250_000 * share)),) * (until_s * 4)
+    return at(until_s * SECOND, Waits(begin_ns=0, slices=slices))
+
+
+@pytest.mark.parametrize(
+    ("event", "change", "by_machine"),
+    [
+        (waits(0.24), ELECTED, True),
+        (waits(0.22), ELECTED, False),
+        (waits(0.9, 53), ELECTED, False),
+        (still(58), ELECTED, True),
+        (still(58), SHRUNK, False),
+        (still(40), ELECTED, False),
+        (at(70 * SECOND, Machine(seconds=69.0, late_ms=0, cpu=0.24)), ELECTED, True),
+        (at(70 * SECOND, Machine(seconds=69.0, late_ms=0, cpu=0.22)), ELECTED, False),
+    ],
+    ids=[
+        "somebody waited for half a session",
+        "somebody waited for less",
+        "it was busy before",
+        "it stood still for half a session",
+        "that is too short for a lag",
+        "it stood still before",
+        "nothing says when it was busy",
+        "nor that it was so for long",
+    ],
+)
+def test_what_the_machine_may_have_done(event: Event, change: Event, by_machine: bool) -> None:
+    """Half of a session of 4 s, in the 8.7 s in which it may have ended."""
+    (found,) = spontaneous(run_state_of(*UP, CREATED, event, change), RUN)
+    assert found.by_machine == by_machine
+    assert bool(names(event, change)) != by_machine
+
+
+def test_a_fenced_follower_is_held_to_its_session_and_not_to_its_lag() -> None:
+    shrunk = led(60.5, 1, (1, 3))
+    found = spontaneous(run_state_of(*UP, CREATED, FENCED, shrunk), RUN)
+    assert [(one.what, one.limit_ns) for one in found] == [("fencing", 4 * SECOND), ("isr-shrink", 4 * SECOND)]
+    assert [one.text for one in found] == ["the session of broker-2 ended", "broker-2 left the ISR of t-0"]
