@@ -16,7 +16,7 @@ from checks.disturbances import within_reach
 from evidence.borders import LEADER_EPOCHS, java_is_idempotent_by_default
 from evidence.events import NO_LEADER, Container, Log, of
 from evidence.findings import Finding, Row
-from evidence.node_releases import asks_by_epoch_at
+from evidence.node_releases import asks_by_epoch_at, speaks_epochs_at
 from evidence.records import RecordId, TopicPartition
 from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
@@ -238,7 +238,9 @@ def truncated_by_protocol(run: RunRecord, finding: Finding, run_state: RunState 
     permitted = by_leader and truncates_to_high_watermark(run)
     if not permitted or any(_by_epoch(run, run_state, finding.where, row) for row in rows):
         return None
-    return "a follower whose protocol, or log, has no leader epochs truncates to its own high watermark (KIP-101)"
+    asks = any(speaks_epochs_at(run, run_state, row.node or "", row.at_ns or 0) for row in rows)
+    why = "without leader epochs in its log" if asks else "before protocol 0.11"
+    return f"{why} a follower truncates to its own high watermark (KIP-101)"
 
 
 def _by_epoch(run: RunRecord, run_state: RunState | None, where: TopicPartition | None, row: Row) -> bool:

@@ -66,8 +66,13 @@ def asks_by_epoch_at(
     none. Then the answer is that nobody knows, and the follower truncates to its high watermark (KIP-101, KAFKA-6857;
     Kafka 0.11.0.3).
     """
-    protocol = protocol_at(run, run_state, follower, at_ns)
-    return protocol >= borders.LEADER_EPOCHS.release and _has_epochs(run, run_state, where, offset, at_ns)
+    asks = speaks_epochs_at(run, run_state, follower, at_ns)
+    return asks and _has_epochs(run, run_state, where, offset, at_ns)
+
+
+def speaks_epochs_at(run: RunRecord, run_state: RunState | None, node: str, at_ns: int) -> bool:
+    """Whether a broker with ZooKeeper went by a protocol in which followers ask for the end of an epoch (KIP-101)."""
+    return protocol_at(run, run_state, node, at_ns) >= borders.LEADER_EPOCHS.release
 
 
 def _has_epochs(run: RunRecord, run_state: RunState | None, where: TopicPartition, offset: int, at_ns: int) -> bool:

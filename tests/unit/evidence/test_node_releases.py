@@ -142,6 +142,13 @@ def test_a_truncation_is_permitted_by_the_format_of_whoever_wrote_the_log(
     assert (told is not None) is permitted
 
 
+def test_which_of_both_is_old_is_said() -> None:
+    by_protocol, by_log = truncated(15, "broker-2", 100), truncated(52, "broker-1", 100)
+    state, rest = RunState(tuple(FORMATS)), "a follower truncates to its own high watermark (KIP-101)"
+    assert excuses.truncated_by_protocol(RUN, by_protocol, state) == f"before protocol 0.11 {rest}"
+    assert excuses.truncated_by_protocol(RUN, by_log, state) == f"without leader epochs in its log {rest}"
+
+
 def test_a_leader_that_does_not_say_from_where_it_wrote_excuses_nothing() -> None:
     silent = RunState(tuple(event for event in FORMATS if not isinstance(event, Log)))
     assert excuses.truncated_by_protocol(RUN, truncated(72, "broker-1", 200), silent) is None
