@@ -17,9 +17,9 @@ from checks.settings import releases_of_controller, unclean_elections_on
 from evidence.borders import ELIGIBLE_LEADERS_SUPPORTED, LEADER_EPOCHS, java_is_idempotent_by_default
 from evidence.events import NO_LEADER, Broker, Container, Log, of
 from evidence.findings import Finding, Row
-from evidence.node_releases import has_epochs_at
+from evidence.node_releases import asks_by_epoch_at, speaks_epochs_at
 from evidence.nodes import broker
-from evidence.records import RecordId
+from evidence.records import RecordId, TopicPartition
 from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
 from evidence.run_state import RunState
@@ -277,13 +277,25 @@ def truncates_to_high_watermark(run: RunRecord) -> bool:
 
 
 def truncated_by_protocol(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
-    """The protocol lets a follower truncate to its own high watermark, and the leader alone had announced more."""
+    """The protocol lets a follower truncate to its own high watermark, or its log has no leader epochs, and the leader
+    alone had announced more.
+    """
     # Below what it had announced itself no protocol lets it truncate.
     rows = finding.evidence
     by_leader = all(row.detail.get("announced_by") == "leader" for row in rows)
-    by_epoch = any(has_epochs_at(run, run_state, row.node or "", row.at_ns or 0) for row in rows)
-    permitted = by_leader and truncates_to_high_watermark(run) and not by_epoch
-    return "before protocol 0.11 a follower truncates to its own high watermark (KIP-101)" if permitted else None
+    permitted = by_leader and truncates_to_high_watermark(run)
+    if not permitted or any(_by_epoch(run, run_state, finding.where, row) for row in rows):
+        return None
+    asks = any(speaks_epochs_at(run, run_state, row.node or "", row.at_ns or 0) for row in rows)
+    why = "without leader epochs in its log" if asks else "before protocol 0.11"
+    return f"{why} a follower truncates to its own high watermark (KIP-101)"
+
+
+def _by_epoch(run: RunRecord, run_state: RunState | None, where: TopicPartition | None, row: Row) -> bool:
+    """Whether a replica truncated by leader epoch, as a row tells of it: its log had gone to that high watermark."""
+    high_watermark = row.detail.get("high_watermark")
+    log_end = high_watermark if isinstance(high_watermark, int) else NEVER_NS
+    return where is None or asks_by_epoch_at(run, run_state, row.node or "", where, log_end, row.at_ns or 0)
 
 
 # What a loss looks like from other sides

@@ -10,7 +10,10 @@ from __future__ import annotations
 from typing import Final
 
 from evidence import borders
+from evidence.events import NO_LEADER, Log, of
 from evidence.faults.upgrade import RaiseProof, UpgradeProof
+from evidence.nodes import broker
+from evidence.records import TopicPartition
 from evidence.releases import Release, numbers
 from evidence.run import RunRecord
 from evidence.run_state import RunState
@@ -52,9 +55,44 @@ def format_at(run: RunRecord, run_state: RunState | None, node: str, at_ns: int)
     return _held_at(run, run_state, node, at_ns, FORMAT)
 
 
-def has_epochs_at(run: RunRecord, run_state: RunState | None, node: str, at_ns: int) -> bool:
-    """Whether a broker with ZooKeeper truncated by leader epoch at a time: it needs the protocol to ask for the end of
-    one, and the message format to have one in its log (KIP-101).
+def asks_by_epoch_at(
+    run: RunRecord, run_state: RunState | None, follower: str, where: TopicPartition, offset: int, at_ns: int
+) -> bool:
+    """Whether a follower with ZooKeeper truncated by leader epoch at a time, whose log went at least to `offset`.
+
+    It asks its leader for the end of an epoch with protocol 0.11 (ReplicaFetcherThread.shouldSendLeaderEpochRequest),
+    and of the last epoch that its own log has. Batches of message format 0.11 alone have one (Log.append), and it is
+    the leader who writes them, in its own format: a follower takes them as they are. A log that old leaders wrote has
+    none. Then the answer is that nobody knows, and the follower truncates to its high watermark (KIP-101, KAFKA-6857;
+    Kafka 0.11.0.3).
     """
-    oldest = min(protocol_at(run, run_state, node, at_ns), format_at(run, run_state, node, at_ns))
-    return oldest >= borders.LEADER_EPOCHS.release
+    asks = speaks_epochs_at(run, run_state, follower, at_ns)
+    return asks and _has_epochs(run, run_state, where, offset, at_ns)
+
+
+def speaks_epochs_at(run: RunRecord, run_state: RunState | None, node: str, at_ns: int) -> bool:
+    """Whether a broker with ZooKeeper went by a protocol in which followers ask for the end of an epoch (KIP-101)."""
+    return protocol_at(run, run_state, node, at_ns) >= borders.LEADER_EPOCHS.release
+
+
+def _has_epochs(run: RunRecord, run_state: RunState | None, where: TopicPartition, offset: int, at_ns: int) -> bool:
+    """Whether a leader may have written, below an offset and before a time, in a message format that has epochs."""
+    states = run_state.partitions.get(where, ()) if run_state is not None else ()
+    return any(
+        # Its format when its term ended: it may have been started with another one while it led.
+        format_at(run, run_state, broker(state.leader), min(state.end_ns, at_ns)) >= borders.LEADER_EPOCHS.release
+        and _began(run_state, where, state.leader_epoch) < offset
+        for state in states
+        if state.leader != NO_LEADER and state.begin_ns < at_ns
+    )
+
+
+def _began(run_state: RunState | None, where: TopicPartition, leader_epoch: int) -> int:
+    """From which offset on a leader wrote in an epoch, as its log says; 0 if it does not."""
+    said = (
+        line.offset
+        for line in (of(run_state.events, Log) if run_state is not None else ())
+        if line.event == "become-leader" and (line.topic, line.partition, line.leader_epoch) == (*where, leader_epoch)
+        if line.offset is not None
+    )
+    return min(said, default=0)

@@ -47,6 +47,7 @@ from evidence.events import (
 )
 from evidence.faults import KINDS
 from evidence.faults.base import FaultProof, Lasts
+from evidence.faults.process import RevertProof, RunningProof
 from evidence.records import RecordId, TopicPartition
 from evidence.spans import NEVER_NS, Span, overlap_ns
 
@@ -109,7 +110,10 @@ class FaultFact:
     """When its healing began; None if it was never tried."""
     healed_ns: int | None
     until_ns: int
-    """Until it is healed; of a broker killed or stopped, until it is started again; of a start, until verified."""
+    """Until it is healed; of a broker that ended, until its process is proved to run again, whether it was started as
+    it was, as another release or with other settings, or until the cluster is proved to do without it (a migration that
+    was reverted); of a start, until verified.
+    """
     proof: FaultProof | None
     """None if it was not proved."""
     unproved: bool
@@ -489,8 +493,9 @@ def _ends(event: Fault, begin: Fault) -> bool:
     if event.at_ns < begin.at_ns:
         return False
     if (lasts := KINDS[begin.fault_kind].lasts) is Lasts.UNTIL_STARTED:
-        started = event.fault_kind == "start" and event.phase == "verified"
-        return started and event.target.node == begin.target.node
+        runs = issubclass(KINDS[event.fault_kind], RunningProof) and event.target.node == begin.target.node
+        left_out = isinstance(event.proof, RevertProof) and event.proof.before == begin.target.node
+        return event.phase == "verified" and (runs or left_out)
     return event.id == begin.id and event.phase == ("verified" if lasts is Lasts.AT_ONCE else "healed")
 
 

@@ -232,7 +232,8 @@ def _below_leaders(
     basis=Basis.KIP,
     reads=(COPIES, HISTORY),
     screened=KEPT_ROWS,
-    permitted="before inter-broker protocol 0.11, below the leader's high watermark and not below its own",
+    permitted="before inter-broker protocol 0.11, or while leaders have written no message format of 0.11, below the "
+    "leader's high watermark and not below its own",
     permits=excuses.truncated_by_protocol,
     follows_from="lost-write",
     follows=excuses.lost_record_was_cut_off,

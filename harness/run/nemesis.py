@@ -466,10 +466,11 @@ class Nemesis:
         self._faults.carry_out(Start(target.node, self._events), role=target.role)
 
     def restart_with(self, target: Target, settings: Mapping[str, str], kind: type[StartWith] = StartWith) -> None:
-        """ZooKeeper: stop a broker cleanly and start it again with these settings over those that it has, from now on.
-        Waits until it is registered.
+        """ZooKeeper: stop a broker cleanly, if it runs, and start it again with these settings over those that it has,
+        from now on. Waits until it is registered.
         """
-        self.stop(target)
+        if target.node.state()["Running"]:
+            self.stop(target)
         self._waits.wait_unregistered(target)
         self.start_with(target, settings, kind)
 

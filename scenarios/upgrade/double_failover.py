@@ -18,7 +18,7 @@ from functools import partial
 
 from harness.words import LOST, Basis, Case, Documented, Partition, Run, Target, one_of, ranges, scenario
 from scenarios.truncation import double_failover
-from scenarios.upgrade import ELECTED, ROUTE, may_lose, one_by_one, restart
+from scenarios.upgrade import ELECTED, ROUTE, by_high_watermark, one_by_one, restart
 
 
 def two_leaders_die(run: Run, t: Partition, *, lost: bool) -> None:
@@ -51,7 +51,7 @@ def at_every_stage(run: Run, *, upgraded: bool) -> None:
     t = run.partition()
     replicas, controller = run.replicas_of(t), run.broker(run.cluster.plan.controller)
     *others, last = replicas
-    old = may_lose(run)
+    old = by_high_watermark(run)
     kept = upgraded or not old
 
     def each(targets: list[Target], change: Callable[[Target], None]) -> None:

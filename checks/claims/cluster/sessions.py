@@ -16,6 +16,7 @@ from checks.claims.basis import (
     SESSION_BOUND,
     SESSION_TOLERANCE_MS,
     elapsed_ms,
+    faults,
     judged,
     session_bound_ms,
     session_ms,
@@ -25,7 +26,7 @@ from checks.claims.basis import (
 from evidence.basis import Basis
 from evidence.events import Container, Log, Metadata, Missed, Partition, of
 from evidence.faults import DEATHS
-from evidence.faults.process import DoubleProof
+from evidence.faults.process import DoubleProof, StartProof
 from evidence.nodes import broker
 from evidence.run_state import ALIVE, DOWN, DYING, FaultFact, Interval, RunState
 from evidence.spans import NEVER_NS
@@ -93,7 +94,7 @@ def _ended(run_state: RunState, node: str, held: Interval) -> bool:
 
 
 def _starts(run_state: RunState, node: str) -> list[FaultFact]:
-    return [fault for fault in run_state.faults if fault.kind == "start" and fault.node == node]
+    return [fault for fault in faults(run_state, StartProof) if fault.node == node]
 
 
 @claim(

@@ -8,10 +8,11 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
-from checks.claims.basis import judged
+from checks.claims.basis import faults, judged
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Moment, Partition, of
 from evidence.faults.files import WipeProof
+from evidence.faults.process import StartProof
 from evidence.nodes import broker, number_of
 from evidence.text import plural
 
@@ -50,7 +51,7 @@ class _Blank:
 def _blanks(evidence: RunEvidence) -> Iterator[_Blank]:
     run_state = evidence.run_state
     for wipe, proof in run_state.proved(WipeProof):
-        starts = (one for one in run_state.faults if one.kind == "start" and one.node == wipe.node)
+        starts = (one for one in faults(run_state, StartProof) if one.node == wipe.node)
         start = next((one for one in starts if one.inject_ns > wipe.inject_ns), None)
         if start is None:
             continue

@@ -305,6 +305,38 @@ def test_a_replica_that_is_well_and_never_comes_back() -> None:
     assert (row["isr"], row["well_for_ms"]) == ([1], LONG_S * 1000)
 
 
+def restarted(kind: str) -> list[Event]:
+    """Broker 2 is stopped, and its process runs again: as it was, as another release, or with another protocol."""
+    return [
+        fault(4, "inject", "stop"),
+        docker(5, "broker-2", "die", 143),
+        fault(5.5, "verified", "stop"),
+        fault(7, "inject", kind, id_="f2"),
+        docker(8, "broker-2", "start"),
+        fault(9, "verified", kind, id_="f2"),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["start", "upgrade", "raise"])
+def test_a_replica_never_comes_back_whatever_it_was_started_as(kind: str) -> None:
+    assert len(stuck_isr(left_out(*restarted(kind), final_s=9 + LONG_S), RUN)) == 1
+    assert stuck_isr(left_out(*restarted(kind), final_s=8 + LONG_S - 1), RUN) == []
+    assert stuck_isr(left_out(*restarted(kind)[:-1], final_s=9 + LONG_S), RUN) == []
+
+
+@pytest.mark.parametrize("kind", ["start", "upgrade", "raise"])
+def test_duties_after_the_faults_are_owed_whatever_a_broker_was_started_as(kind: str) -> None:
+    """A partition that nobody leads, and one that cannot be read."""
+    healthy = well("broker-1", "broker-2")
+    end = at(round((11 + LONG_S) * SECOND), Moment(name="07-final", begun_ns=round((10 + LONG_S) * SECOND)))
+    unled = run_state_of(*healthy, stated(2, 1, (1, 2)), stated(3, -1, (1,)), *restarted(kind), end)
+    assert len(no_leader(unled)) == 1
+    asked = round(9 * SECOND)
+    unread = Unread(topic="t", partition=0, asked_ns=asked, end=9, reached=4)
+    told = [*healthy, stated(2, 1, (1,)), *restarted(kind), at(round((10 + LONG_S) * SECOND), unread)]
+    assert len(unreadable(run_state_of(*told))) == 1
+
+
 @pytest.mark.parametrize(
     "seen",
     [

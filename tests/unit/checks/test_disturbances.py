@@ -6,9 +6,10 @@ import pytest
 from msgspec import structs
 
 from checks.disturbances import AFTER_NS, within_reach
-from evidence.events import Event, Log, Partition, Waits
+from evidence.events import Event, Fault, FaultPhase, Log, Partition, Target, Waits
 from evidence.findings import Finding, Row
 from evidence.run_state import RunState
+from tests.proofs import proof
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -53,6 +54,34 @@ def sent(from_s: float, to_s: float) -> Finding:
 def test_what_is_within_reach(events: list[Event], flight: tuple[float, float], reached: bool) -> None:
     ordered = tuple(sorted(events, key=lambda event: event.at_ns))
     assert within_reach(RUN, RunState(ordered), sent(*flight)) == reached
+
+
+def restarted(kind: str) -> list[Event]:
+    """A broker is stopped at 20 s, and its process runs again from 26 s on."""
+
+    def event(at_s: int, phase: FaultPhase, what: str) -> Event:
+        proved = proof(what) if phase == "verified" else None
+        target = Target(node="broker-1")
+        return at(
+            at_s * SECOND,
+            Fault(fault_kind=what, id=what, phase=phase, target=target, description=what, proof=proved),
+        )
+
+    return [
+        event(20, "inject", "stop"),
+        event(21, "verified", "stop"),
+        event(25, "inject", kind),
+        event(26, "verified", kind),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["start", "upgrade", "raise"])
+def test_a_broker_that_runs_again_disturbs_nobody_for_long(kind: str) -> None:
+    """Whatever it was started as: 200 s later nothing explains that a record is there twice."""
+    state = RunState((CREATED, *restarted(kind)))
+    assert within_reach(RUN, state, sent(26, 27))
+    assert not within_reach(RUN, state, sent(226, 227))
+    assert within_reach(RUN, RunState((CREATED, *restarted(kind)[:2])), sent(226, 227))
 
 
 def waits(share: float) -> Event:

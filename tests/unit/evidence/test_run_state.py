@@ -24,8 +24,11 @@ from evidence.events import (
     State,
     Target,
 )
+from evidence.faults import registry
+from evidence.faults.process import RunningProof
 from evidence.run_state import RunState, in_isr_throughout, isr_at, one_leader
 from evidence.spans import NEVER_NS
+from tests.proofs import proof
 from tests.unit.timelines import at
 
 WHOSE: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "acks": "-1"}
@@ -52,9 +55,10 @@ def broker(ns: int, source: State, state: Literal["registered", "gone", "unfence
 
 
 def fault(ns: int, phase: FaultPhase, kind: str = "kill", id_: str = "f1", node: str = "broker-1") -> Fault:
-    return at(
-        ns, Fault(fault_kind=kind, id=id_, phase=phase, target=Target(node=node), description=f"{kind} of {node}")
-    )
+    proved = proof(kind) if phase == "verified" else None
+    what = f"{kind} of {node}"
+    event = Fault(fault_kind=kind, id=id_, phase=phase, target=Target(node=node), description=what, proof=proved)
+    return at(ns, event)
 
 
 # Partitions
@@ -205,6 +209,35 @@ def test_since_when_a_process_is_the_same() -> None:
 def test_how_long_a_fault_lasts(events: list[Event], until: int) -> None:
     held = run_state(*events)
     assert held.faults[0].until_ns == until
+
+
+STARTS = registry(RunningProof)
+
+
+@pytest.mark.parametrize("kind", sorted({*STARTS, "refused", "finalize", "migration"}))
+@pytest.mark.parametrize("end", ["kill", "stop", "exit", "refused", "power-loss"])
+def test_whatever_starts_a_process_ends_its_being_away(end: str, kind: str) -> None:
+    """An upgraded broker runs again, and so does one with a higher protocol; one that exits as another release does
+    not, and neither does whose cluster has another level of a feature.
+    """
+    gone = [fault(1, "inject", end), fault(2, "verified", end)]
+    held = run_state(*gone, fault(5, "inject", kind, "f2"), fault(6, "verified", kind, "f2"))
+    assert held.faults[0].until_ns == (6 if kind in STARTS else NEVER_NS)
+    assert run_state(*gone, fault(5, "inject", kind, "f2"), fault(6, "unproved", kind, "f2")).struck[0][1] == NEVER_NS
+    other = run_state(*gone, fault(5, "inject", kind, "f2", "broker-2"), fault(6, "verified", kind, "f2", "broker-2"))
+    assert other.faults[0].until_ns == NEVER_NS
+
+
+def test_starting_kinds_are_those_that_are_known() -> None:
+    assert sorted(STARTS) == ["double", "raise", "start", "upgrade"]
+
+
+def test_a_controller_is_no_longer_away_once_its_migration_was_reverted() -> None:
+    stopped = [fault(1, "inject", "stop", node="controller-100"), fault(2, "verified", "stop", node="controller-100")]
+    reverted = [fault(5, "inject", "revert", "f2", "broker-1"), fault(6, "verified", "revert", "f2", "broker-1")]
+    assert run_state(*stopped, *reverted).faults[0].until_ns == 6
+    other = [fault(1, "inject", "stop"), fault(2, "verified", "stop"), *reverted]
+    assert run_state(*other).faults[0].until_ns == NEVER_NS
 
 
 def cut(

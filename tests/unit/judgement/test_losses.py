@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from evidence.events import Checkpoint, Ends, Event, Fault, Moment, Partition, Send, Target
+from evidence.events import Checkpoint, Ends, Event, Fault, FaultPhase, Moment, Partition, Send, Target
 from evidence.run_state import RunState
 from evidence.spans import NEVER_NS
 from judgement import losses, policy, verdict
 from tests.findings import finding, findings
+from tests.proofs import proof
 from tests.records import run_record
 from tests.unit.judgement.test_verdict import FINDINGS, PROVED, RUN
 from tests.unit.timelines import at, sound
@@ -83,6 +84,27 @@ MARKS = {"broker-1": {"t-0": Ends(leo=4, hw=3)}, "broker-2": {"t-0": Ends(hw=4)}
 COPIED = at(5, Moment(name="00-armed", nodes=MARKS, begun_ns=5))
 EARLY: list[Event] = [led(0, 1, 0), kill(4), COPIED]
 LATE: list[Event] = [led(0, 1, 0), COPIED, kill(6)]
+
+
+@pytest.mark.parametrize("kind", ["start", "upgrade", "raise"])
+def test_once_its_process_runs_again_a_broker_puts_nothing_at_stake(kind: str) -> None:
+    """Whatever it was started as; what is below all high watermarks from then on is safe again."""
+    second, where = losses.SECOND_NS, ("t", 0)
+
+    def done(at_s: int, what: str, phase: FaultPhase) -> Fault:
+        proved = proof(what) if phase == "verified" else None
+        target = Target(node="broker-2")
+        event = Fault(fault_kind=what, id=what, phase=phase, target=target, description=what, proof=proved)
+        return at(at_s * second, event)
+
+    stopped = [led(0, 1, 0), done(20, "stop", "inject"), done(21, "stop", "verified")]
+    again = [*stopped, done(25, kind, "inject"), done(26, kind, "verified")]
+    run = run_record(LOAD | {"kafka": "4.3.1"})
+    assert losses.at_stake(run, RunState(tuple(again)), where) == [(15 * second, 31 * second)]
+    assert losses.at_stake(run, RunState(tuple(stopped)), where)[-1][1] == NEVER_NS
+    copied = at(40 * second, Moment(name="01-whole", nodes=MARKS, begun_ns=40 * second))
+    (floor,) = losses.floors(RunState((*again, copied)), where)
+    assert (floor.begin_ns, floor.end_ns) == (26 * second, NEVER_NS)
 
 
 OLD = {"kafka": "0.10.2.2", "mode": "zookeeper"}

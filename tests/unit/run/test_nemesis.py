@@ -226,7 +226,11 @@ def test_nothing_can_come_that_was_not_delayed(tmp_path: Path) -> None:
         made.wait_delivered()
 
 
-def test_a_broker_is_restarted_with_settings_when_its_registration_has_ended() -> None:
+@pytest.mark.parametrize("running", [True, False], ids=["it runs", "it was stopped before"])
+def test_a_broker_is_restarted_with_settings_when_its_registration_has_ended(
+    running: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Node, "state", lambda _: {"Running": running})
     made, faults, targets = nemesis("zookeeper", "zookeeper", "broker-1")
     said = faults.said
     made._waits = cast(
@@ -238,7 +242,8 @@ def test_a_broker_is_restarted_with_settings_when_its_registration_has_ended() -
     )
     made.restart_with(targets["broker-1"], {"b": "1", "a": "2"})
     start = "start of broker-1 with a, b"
-    assert said == ["clean stop (SIGTERM) of broker-1", "broker-1 is gone", start, "broker-1 is back"]
+    stopped = ["clean stop (SIGTERM) of broker-1"] if running else []
+    assert said == [*stopped, "broker-1 is gone", start, "broker-1 is back"]
     made.prove(cast("Any", SimpleNamespace(description="what followed")), targets["broker-1"])
     assert said[-1] == "what followed"
 
