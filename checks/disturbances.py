@@ -32,6 +32,13 @@ AFTER_NS: Final = 5_000_000_000
 """What a fault held up may come so long after its end: TCP tries again at intervals that double, and clients wait
 before they connect anew."""
 
+REACHED: Final = (
+    "of records that were in flight when something happened (a fault, an election, a change of the ISR, a new leader "
+    "that does not know yet that it leads, a machine that stood still), or that timed out by no more than processes "
+    "waited for a CPU meanwhile"
+)
+"""What `within_reach` finds, for readers."""
+
 
 def disturbances(run_state: RunState, where: TopicPartition | None) -> list[Span]:
     """The times, from and to, at which producers to a partition (None: to any) may have had to send again."""
