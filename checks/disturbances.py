@@ -33,9 +33,7 @@ AFTER_NS: Final = 5_000_000_000
 before they connect anew."""
 
 REACHED: Final = (
-    "of records that were in flight when something happened (a fault, an election, a change of the ISR, a new leader "
-    "that does not know yet that it leads, a machine that stood still), or that timed out by no more than processes "
-    "waited for a CPU meanwhile"
+    "of records that were in flight when something happened, or that timed out because the machine was busy"
 )
 """What `within_reach` finds, for readers."""
 

@@ -3,8 +3,8 @@
 Each subject sends ten records a second. There are four faults. The leader is killed. The leader is stopped cleanly. All
 brokers are stopped and started one after the other. Every replica is killed at one moment and started again. acks=0 and
 acks=1 lose the records that happened to be under way, which may be none. So these outcomes alone are stated as possible
-and not as certain. With acks=all nothing is lost, on any version: before leader epochs a broker that returns truncates
-its log to its own high watermark (KIP-101), but the next one is stopped only when all replicas are in sync again. A
+and not as certain. With acks=all nothing is lost, on any version. Before leader epochs a broker that returns truncates
+its log to its own high watermark (KIP-101). But the next broker is stopped only when all replicas are in sync again. A
 producer with retries writes a record again that was written and not answered, unless it is idempotent.
 
 Without retries, a Java producer gets a permanent error when the leader has moved. librdkafka does not count that answer

@@ -71,10 +71,16 @@ def judged(name: str, steps: Sequence[Step], outputs: Outputs | None, *events: E
     return claims.judge(name, evidence)
 
 
-FIRST = [given(A, 1), polled(A, 2, 0, 1), committed(A, 3, 2), polled(A, 4, 2, 3)]
+FIRST: list[Step] = [given(A, 1), polled(A, 2, 0, 1), committed(A, 3, 2), polled(A, 4, 2, 3)]
 """Two are committed, and two more are in its hand when it is killed, or loses its partition."""
-GOES_ON = [given(B, 10), polled(B, 11, 2, 3), committed(B, 12, 4), polled(B, 13, 4, 5), committed(B, 14, 6)]
-ANEW = [given(B, 10), polled(B, 11, 0, 1, 2, 3), committed(B, 12, 4), polled(B, 13, 4, 5), committed(B, 14, 6)]
+GOES_ON: list[Step] = [given(B, 10), polled(B, 11, 2, 3), committed(B, 12, 4), polled(B, 13, 4, 5), committed(B, 14, 6)]
+ANEW: list[Step] = [
+    given(B, 10),
+    polled(B, 11, 0, 1, 2, 3),
+    committed(B, 12, 4),
+    polled(B, 13, 4, 5),
+    committed(B, 14, 6),
+]
 ONCE: Outputs = dict.fromkeys(range(6), (1,))
 AGAIN: Outputs = {**ONCE, 2: (1, 2), 3: (1, 2)}
 ALL_AGAIN: Outputs = dict.fromkeys(range(6), (1, 2))
@@ -105,8 +111,14 @@ def test_no_more_is_repeated_than_was_in_hand(steps: Sequence[Step], outputs: Ou
 
 
 SKIPPED: Outputs = {offset: made for offset, made in ONCE.items() if offset not in (2, 3)}
-COMMITS_FIRST = [given(A, 1), polled(A, 2, 0, 1), committed(A, 3, 2), polled(A, 4, 2, 3), committed(A, 5, 4)]
-GOES_BEYOND = [given(B, 10), polled(B, 11, 4, 5), committed(B, 12, 6)]
+COMMITS_FIRST: list[Step] = [
+    given(A, 1),
+    polled(A, 2, 0, 1),
+    committed(A, 3, 2),
+    polled(A, 4, 2, 3),
+    committed(A, 5, 4),
+]
+GOES_BEYOND: list[Step] = [given(B, 10), polled(B, 11, 4, 5), committed(B, 12, 6)]
 
 
 @pytest.mark.parametrize(
