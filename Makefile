@@ -224,7 +224,7 @@ site: venv ## The site, as static pages, in site/ (TO= names another folder)
 	$(BIN)/python -m pages.site.build $(or $(TO),site)
 
 .PHONY: statements
-statements: venv ## Where this commit states more or less about Kafka than another one did (OLD=, else the last tag)
+statements: venv ## Where this commit states more or less about Kafka than another did, or judges otherwise (OLD=, else the last tag)
 	$(CHAOS) statements $(OLD)
 
 .PHONY: evidence

@@ -2,51 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checks.claim import Damage, MemberChange, MemberCommit, Processing, Result, RunEvidence
+from checks.claim import Damage, HandedOver, MemberChange, MemberCommit, Processing, Result, RunEvidence
 from checks.shares import KINDS, ShareStep, share_steps
 from checks.view import outputs_read
 from evidence.history import schema
-from evidence.history.read import (
-    open_run,
-)
+from evidence.history.read import History, open_run
 from evidence.run import RunRecord
 from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from kafkafiles.replica import read_replica
 from kafkafiles.stored import StoredReplica, read_stored
 
+Opened = Callable[[tuple[str, int]], History]
+"""The histories of a partition."""
+KEPT: Final = 4
+"""Partitions: a claim of an application's inputs asks of three, one after the other."""
+
 
 def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvidence:
-    """The evidence of a run, whose histories and copies are read when a claim asks for them."""
+    """The evidence of a run, whose histories and copies are read when a claim asks for them; the last `KEPT` histories
+    are kept, for a claim may ask several things of a partition.
+    """
+
+    @lru_cache(maxsize=KEPT)
+    def opened(where: tuple[str, int]) -> History:
+        return open_run(run_dir, run, only=where, counted=False)
+
     return RunEvidence(
         run=run,
         run_state=run_state,
-        acknowledged=lambda *where: _acknowledged(run_dir, run, where, run.beside),
-        acknowledged_in_all=lambda *where: _acknowledged(run_dir, run, where, frozenset()),
-        read_at=lambda *where: _read_at(run_dir, run, where),
+        acknowledged=lambda *where: _acknowledged(opened, where, run.beside),
+        acknowledged_in_all=lambda *where: _acknowledged(opened, where, frozenset()),
+        read_at=lambda *where: _read_at(opened, where),
         damaged=lambda *where: _damaged(run_dir, where),
         stored=lambda *where: _stored(run_dir, where),
-        read_errors=lambda *where: _read_errors(run_dir, run, where),
-        processing=lambda *where: _processing(run_dir, run, where),
-        called_processed=lambda *where: _called_processed(run_dir, run, where),
-        member_commits=lambda *where: _member_commits(run_dir, run, where),
-        member_changes=lambda *where: _member_changes(run_dir, run, where),
-        shares=lambda *where: _shares(run_dir, run, where),
+        read_errors=lambda *where: _read_errors(opened, where),
+        processing=lambda *where: _processing(opened, where),
+        called_processed=lambda *where: _called_processed(opened, where),
+        member_commits=lambda *where: _member_commits(opened, where),
+        member_changes=lambda *where: _member_changes(opened, run, where),
+        handed_over=lambda *where: _handed_over(opened, run, where),
+        shares=lambda *where: _shares(opened, where),
     )
 
 
-def _acknowledged(
-    run_dir: RunDir, run: RunRecord, where: tuple[str, int], without: Collection[str]
-) -> list[tuple[int, int]]:
+def _acknowledged(opened: Opened, where: tuple[str, int], without: Collection[str]) -> list[tuple[int, int]]:
     """When each acknowledged record of a partition was sent and acknowledged, in the order of the latter; of these
     processes none.
     """
-    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    table = opened(where).tables.get(where)
     if table is None:
         return []
     sends = table.filter(_ended_well(table, schema.SEND))
@@ -55,9 +66,9 @@ def _acknowledged(
     return list(zip(times["invoked_ns"].to_pylist(), times["completed_ns"].to_pylist(), strict=True))
 
 
-def _read_at(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> dict[tuple[int, int], tuple[int, ...]] | None:
+def _read_at(opened: Opened, where: tuple[str, int]) -> dict[tuple[int, int], tuple[int, ...]] | None:
     """The offsets at which each record of a partition was read, by producer and sequence; None without a final read."""
-    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    table = opened(where).tables.get(where)
     if table is None or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
         return None
     polls = table.filter(_ended_well(table, schema.POLL)).select(["producer", "sequence", "offset"]).drop_null()
@@ -67,9 +78,9 @@ def _read_at(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> dict[tu
     return {record: tuple(sorted(offsets)) for record, offsets in found.items()}
 
 
-def _processing(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> Processing | None:
+def _processing(opened: Opened, where: tuple[str, int]) -> Processing | None:
     """What became of a partition's inputs; None if nobody told what outputs were made from."""
-    history = open_run(run_dir, run, only=where, counted=False)
+    history = opened(where)
     table = history.tables.get(where)
     read = table is not None and outputs_read(history.operations)
     if table is None or not read or not pc.any(_ended_well(table, schema.FINAL_READ)).as_py():
@@ -77,9 +88,7 @@ def _processing(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> Proc
     inputs = table.filter(_ended_well(table, schema.POLL))["offset"].drop_null().to_pylist()
     outputs = table.filter(pc.equal(table["kind"], schema.OUTPUT))
     counted = table.filter(pc.equal(table["kind"], schema.IN_RESULT))
-    return Processing(
-        inputs=frozenset(inputs), outputs=_producers_of(outputs), results=_results_of(outputs, counted)
-    )
+    return Processing(inputs=frozenset(inputs), outputs=_producers_of(outputs), results=_results_of(outputs, counted))
 
 
 def _results_of(outputs: pa.Table, counted: pa.Table) -> list[Result]:
@@ -94,9 +103,9 @@ def _results_of(outputs: pa.Table, counted: pa.Table) -> list[Result]:
     ]
 
 
-def _called_processed(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> dict[int, list[int]]:
+def _called_processed(opened: Opened, where: tuple[str, int]) -> dict[int, list[int]]:
     """Of each input of a partition the producers that have made an output of it, as the programs recorded."""
-    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    table = opened(where).tables.get(where)
     return {} if table is None else _producers_of(table.filter(_ended_well(table, schema.PROCESSED)))
 
 
@@ -109,9 +118,9 @@ def _producers_of(rows: pa.Table) -> dict[int, list[int]]:
     return found
 
 
-def _member_commits(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[MemberCommit]:
+def _member_commits(opened: Opened, where: tuple[str, int]) -> list[MemberCommit]:
     """What applications committed for a partition, in the order of their asking."""
-    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    table = opened(where).tables.get(where)
     if table is None:
         return []
     rows = table.filter(pc.equal(table["kind"], schema.OFFSETS)).sort_by("invoked_ns").to_pylist()
@@ -127,23 +136,44 @@ def _member_commits(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> 
     ]
 
 
-def _member_changes(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[MemberChange]:
+def _member_changes(opened: Opened, run: RunRecord, where: tuple[str, int]) -> list[MemberChange]:
     """To which applications a partition was given, and from which it was taken, in order."""
-    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    table = opened(where).tables.get(where)
     if table is None:
         return []
     kinds = pc.is_in(table["kind"], pa.array([schema.ASSIGN, schema.REVOKE]))
-    applications = pa.array([process.name for process in run.of_kind("processor")], pa.string())
-    rows = table.filter(pc.and_(kinds, pc.is_in(table["process"], applications))).sort_by("completed_ns").to_pylist()
+    rows = table.filter(pc.and_(kinds, _of_applications(table, run))).sort_by("completed_ns").to_pylist()
     return [
         MemberChange(process=row["process"], given=row["kind"] == schema.ASSIGN, at_ns=row["completed_ns"])
         for row in rows
     ]
 
 
-def _shares(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> tuple[ShareStep, ...]:
+def _handed_over(opened: Opened, run: RunRecord, where: tuple[str, int]) -> list[HandedOver]:
+    """What each poll of an application returned of a partition, in order."""
+    table = opened(where).tables.get(where)
+    if table is None:
+        return []
+    rows = table.filter(pc.and_(_ended_well(table, schema.POLL), _of_applications(table, run)))
+    found: dict[tuple[int, str], list[int]] = {}
+    named = rows.select(["completed_ns", "process", "offset"]).drop_null()
+    for at_ns, process, offset in zip(*(column.to_pylist() for column in named.columns), strict=True):
+        found.setdefault((at_ns, process), []).append(offset)
+    return [
+        HandedOver(process=process, at_ns=at_ns, offsets=tuple(sorted(offsets)))
+        for (at_ns, process), offsets in sorted(found.items())
+    ]
+
+
+def _of_applications(table: pa.Table, run: RunRecord) -> pa.ChunkedArray:
+    """Which rows are of applications."""
+    applications = pa.array([process.name for process in run.of_kind("processor")], pa.string())
+    return pc.is_in(table["process"], applications)
+
+
+def _shares(opened: Opened, where: tuple[str, int]) -> tuple[ShareStep, ...]:
     """What members of share groups did with the records of a partition, in order."""
-    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    table = opened(where).tables.get(where)
     if table is None:
         return ()
     return share_steps(table.filter(pc.is_in(table["kind"], value_set=pa.array(KINDS, pa.string()))).to_pylist())
@@ -173,9 +203,9 @@ def _stored(run_dir: RunDir, where: tuple[str, int]) -> dict[str, StoredReplica]
     return {directory.parent.name: read_stored(directory) for directory in found}
 
 
-def _read_errors(run_dir: RunDir, run: RunRecord, where: tuple[str, int]) -> list[tuple[int, str]]:
+def _read_errors(opened: Opened, where: tuple[str, int]) -> list[tuple[int, str]]:
     """When readers of a partition were given errors instead of records, and the errors' names, in no order."""
-    table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+    table = opened(where).tables.get(where)
     if table is None:
         return []
     errors = table.filter(pc.equal(table["kind"], schema.POLL_ERROR)).select(["completed_ns", "error_name"]).drop_null()

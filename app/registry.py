@@ -8,20 +8,32 @@ asks a checkout by its files what its modules are called: it knows every layout 
     claims      name → definition, source, basis, bound
     anomalies   name → definition, source, basis, when it is permitted
     cells       a cell of the audit's matrix, in words → what must and may come of it, and what that rests on
+    judge       a file of those that judge → each of its functions, classes and constants → a digest of its code
+
+The judge is what holds a run against the statements: the code of claims and anomalies, excuses, duties, and the account
+of what held when, which these ask. Its files are read and not imported. A digest is of the code alone: comments,
+docstrings and layout are no part of it (a definition that is a docstring stands in its catalogue).
 
 Before there were bases the source is the scenario's, and the basis is empty.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 Stated = dict[str, Any]
+
+JUDGES = ("checks", "judgement", "evidence")
+"""The packages that judge. Reports, which follow the verdict, lie in folders of these names."""
+REPORTS = ("report",)
+THE_REST = "the rest of the module"
 
 
 def registry(checkout: Path) -> dict[str, Any]:
@@ -34,6 +46,7 @@ def registry(checkout: Path) -> dict[str, Any]:
         "claims": catalogue(import_module("checks.claims" if rooms else "evidence.claims")),
         "anomalies": catalogue(import_module("checks.catalogue" if rooms else "evidence.anomalies")),
         "cells": dict(sorted(cells(checkout))),
+        "judge": {path: parts for path, parts in sorted(judge(checkout)) if parts},
     }
 
 
@@ -86,6 +99,59 @@ def cells(checkout: Path) -> Iterable[tuple[str, Stated]]:
                 "basis": str(getattr(stated, "basis", "")),
             },
         )
+
+
+def judge(checkout: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The parts of each file that judges, with the digest of each."""
+    for package in JUDGES:
+        for path in (checkout / package).rglob("*.py"):
+            name = path.relative_to(checkout)
+            if not set(REPORTS) & set(name.parts):
+                yield str(name), digests(path.read_text(encoding="utf-8"))
+
+
+def digests(source: str) -> dict[str, str]:
+    r"""The digest of each function, class and constant at the top of a module, by its name.
+
+    >>> plain = "def late(ns):\n    return ns > 5"
+    >>> digests(plain) == digests('def late(ns):\n    "Words."\n    return (ns > 5)  # as ever')
+    True
+    >>> digests(plain) == digests("def late(ns):\n    return ns > 6")
+    False
+    >>> [*digests("import os\nAFTER_NS: int = 5\nclass A: ...")]
+    ['AFTER_NS', 'A']
+    """
+    codes: dict[str, list[str]] = {}
+    for statement in ast.parse(source).body:
+        if not isinstance(statement, ast.Import | ast.ImportFrom) and not _is_words(statement):
+            for name in _names_of(statement):
+                codes.setdefault(name, []).append(ast.dump(_without_words(statement)))
+    return {name: hashlib.sha256("\n".join(code).encode()).hexdigest()[:12] for name, code in codes.items()}
+
+
+def _names_of(statement: ast.stmt) -> list[str]:
+    """What a statement at the top of a module gives a name to."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [statement.name]
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", statement)]
+    return [one.id for one in targets if isinstance(one, ast.Name)] or [THE_REST]
+
+
+def _is_words(statement: ast.stmt) -> bool:
+    """Whether it is a string by itself, which says something and does nothing."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _without_words(statement: ast.stmt) -> ast.stmt:
+    """A statement without the docstrings in it."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            node.body = [one for one in node.body if not _is_words(one)]
+    return statement
 
 
 if __name__ == "__main__":

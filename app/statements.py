@@ -8,6 +8,9 @@ shown, in words that say in which direction it goes:
   more.
 - *narrowed*: fewer runs are. The reverse of each of these, and whatever is new.
 - *turned*: what had to be seen must not be seen any more, or the other way: neither more nor less.
+- *judged otherwise*: the same is stated, and the code is another that holds runs against it: a claim's, an anomaly's,
+  an excuse, a duty, or the account of what held when. Which way that goes no program can tell, so each part is named,
+  and somebody has to read it. One that only moved is not named.
 - *rests on*: the same is stated from another source.
 
 The registry of a commit is made by its own code, in a process of its own, in a folder with its files (app/registry.py).
@@ -30,15 +33,25 @@ from typing import Any, Final, Literal
 from evidence.errors import UsageError
 from evidence.text import plural
 
-Direction = Literal["widened", "narrowed", "turned", "rests on"]
-DIRECTIONS: Final[tuple[Direction, ...]] = ("widened", "narrowed", "turned", "rests on")
+Direction = Literal["widened", "narrowed", "turned", "judged otherwise", "rests on"]
+DIRECTIONS: Final[tuple[Direction, ...]] = ("widened", "narrowed", "turned", "judged otherwise", "rests on")
 Registry = Mapping[str, Any]
 Stated = Mapping[str, Any]
 LIMIT_S: Final = 300
 NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 WORKING_TREE: Final = "the working tree"
 SHOWN: Final = 6
-"""Of the places in which a change is the same so many are named."""
+"""Of the places in which a change is the same so many are named; of the judge's parts each one."""
+KINDS: Final = (
+    ("claims", "claims"),
+    ("anomalies", "anomalies"),
+    ("excuses", "excuses"),
+    ("disturbances", "excuses"),
+    ("duties", "duties"),
+    ("judgement", "verdicts"),
+    ("evidence", "the account of what held when"),
+)
+"""What a file of the judge has, by the first of these words that its path has; else what all checks share."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -108,6 +121,7 @@ def compared(old: Registry, new: Registry) -> list[StatementChange]:
         *_entries("claim", old["claims"], new["claims"]),
         *_entries("anomaly", old["anomalies"], new["anomalies"]),
         *_cells(old["cells"], new["cells"]),
+        *_judges(old.get("judge", {}), new.get("judge", {})),
     ]
     return sorted(set(found), key=lambda one: (DIRECTIONS.index(one.direction), one))
 
@@ -248,6 +262,42 @@ def _cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Statement
             yield StatementChange(direction, what, how, key)
 
 
+def _judges(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> Iterator[StatementChange]:
+    """Which parts of the judge are other code. One that moved to another file, under its name, is not."""
+    moved = _moved(old, new)
+    for path in sorted({*old, *new}):
+        before, after = old.get(path, {}), new.get(path, {})
+        for name in sorted({*before, *after}):
+            if before.get(name) == after.get(name) or name in moved:
+                continue
+            how = "is new" if name not in before else "is not there any more" if name not in after else "is other code"
+            yield StatementChange("judged otherwise", f"{kind_of(path)}, {path}", how, name)
+
+
+def _moved(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """The names that stand once in either, with one digest, in two files."""
+    places: list[dict[str, list[tuple[str, str]]]] = [{}, {}]
+    for found, registry in zip(places, (old, new), strict=True):
+        for path, parts in registry.items():
+            for name, digest in parts.items():
+                found.setdefault(name, []).append((digest, path))
+    before, after = places
+    return {
+        name
+        for name in before.keys() & after.keys()
+        if len(before[name]) == len(after[name]) == 1 and before[name][0][0] == after[name][0][0]
+    }
+
+
+def kind_of(path: str) -> str:
+    """What a file of the judge has.
+
+    >>> kind_of("checks/claims/storage/logs.py"), kind_of("checks/disturbances.py"), kind_of("checks/view.py")
+    ('claims', 'excuses', 'what checks share')
+    """
+    return next((kind for word, kind in KINDS if word in path), "what checks share")
+
+
 # For people
 
 
@@ -264,7 +314,8 @@ def as_text(found: Sequence[StatementChange], old: str, new: str, *, sources: bo
         grouped: dict[tuple[str, str], list[str]] = {}
         for one in of_it:
             grouped.setdefault((one.what, one.how), []).append(one.where)
-        lines += [f"  {what}: {how}{_places(where)}" for (what, how), where in grouped.items()]
+        shown = None if direction == "judged otherwise" else SHOWN
+        lines += [f"  {what}: {how}{_places(where, shown)}" for (what, how), where in grouped.items()]
     return "\n".join(lines)
 
 
@@ -275,10 +326,10 @@ def summary(found: Sequence[StatementChange]) -> str:
     return f"{', '.join(told)}; {plural(int(sources.split()[0]), 'statement')} from another source"
 
 
-def _places(where: Sequence[str]) -> str:
+def _places(where: Sequence[str], shown: int | None) -> str:
     named = [one for one in where if one]
-    more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-    return f" [{'; '.join(named[:SHOWN])}{more}]" if named else ""
+    more = f" and {len(named) - shown} more" if shown is not None and len(named) > shown else ""
+    return f" [{'; '.join(named[:shown])}{more}]" if named else ""
 
 
 def as_json(found: Sequence[StatementChange], old: str, new: str) -> dict[str, Any]:

@@ -98,6 +98,15 @@ class MemberChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOver:
+    """Inputs that a poll of an application returned."""
+
+    process: str
+    at_ns: int
+    offsets: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvidence:
     """What a run left behind, as far as claims are judged by it."""
 
@@ -129,6 +138,8 @@ class RunEvidence:
     """Of a topic and partition of inputs: what applications committed, in the order of their asking."""
     member_changes: Callable[[str, int], Sequence[MemberChange]] = lambda topic, partition: ()
     """Of a topic and partition of inputs: to which applications it was given, and from which it was taken, in order."""
+    handed_over: Callable[[str, int], Sequence[HandedOver]] = lambda topic, partition: ()
+    """Of a topic and partition of inputs: what the polls of applications returned, in order."""
     shares: Callable[[str, int], Sequence[ShareStep]] = lambda topic, partition: ()
     """Of a topic and partition: what members of share groups were given and said of it, in order."""
 

@@ -35,6 +35,11 @@ AFTER_NS: Final = 5_000_000_000
 """What a fault held up may come so long after its end: TCP tries again at intervals that double, and clients wait
 before they connect anew."""
 
+REACHED: Final = (
+    "of records that were in flight when something happened, or that timed out because the machine was busy"
+)
+"""What `within_reach` finds, for readers."""
+
 
 def disturbances(run: RunRecord, run_state: RunState, where: TopicPartition | None) -> list[Span]:
     """The times, from and to, at which producers to a partition (None: to any) may have had to send again."""

@@ -3,7 +3,8 @@ that a fault can have touched.
 
 A name alone is no bound. A divergence in a topic that the scenario does not have is another divergence. One at an
 offset that lay below the high watermark of every replica before anything happened has another cause: no election and no
-truncation reaches so far. Losses have closer bounds of their own (judgement/losses.py).
+truncation reaches so far. A high watermark goes back where a replica leads that had less, or truncates: once for each,
+and never while one leader leads. Losses have closer bounds of their own (judgement/losses.py).
 
 Faults that damage files, take what no disk has, or move a clock may do harm at any offset. A run with one of them has
 the first bound alone.
@@ -14,9 +15,10 @@ from __future__ import annotations
 from typing import Final
 
 from checks.catalogue import INCONSISTENT_OFFSETS, REPLICA_DIVERGENCE
+from evidence.events import Log, of
 from evidence.faults.base import FaultProof
 from evidence.faults.process import PowerLossProof
-from evidence.findings import Finding
+from evidence.findings import Finding, Row
 from evidence.own_ends import MAY_END_IT
 from evidence.run import RunRecord
 from evidence.run_state import RunState
@@ -25,6 +27,7 @@ from judgement.losses import floors
 OF_OFFSETS: Final = frozenset({INCONSISTENT_OFFSETS, REPLICA_DIVERGENCE})
 """Anomalies whose rows name the offset at which replicas, or readers, disagree."""
 REACHES_EVERYTHING: Final[tuple[type[FaultProof], ...]] = (*MAY_END_IT, PowerLossProof)
+HIGH_WATERMARK_REGRESSION: Final = "high-watermark-regression"
 INTERNAL: Final = "__"
 """How the names of Kafka's own topics begin. A fault strikes them too."""
 
@@ -34,6 +37,8 @@ def out_of_bounds(run: RunRecord, run_state: RunState, finding: Finding) -> str 
     topics = {topic.name for topic in run.topics}
     if finding.topic is not None and topics and finding.topic not in topics and not finding.topic.startswith(INTERNAL):
         return f"{finding.place} is no partition of the scenario's"
+    if finding.anomaly == HIGH_WATERMARK_REGRESSION:
+        return _unexplained(run_state, finding)
     if finding.anomaly not in OF_OFFSETS or any(
         issubclass(fault.proof_type, REACHES_EVERYTHING) for fault in run_state.faults
     ):
@@ -43,3 +48,32 @@ def out_of_bounds(run: RunRecord, run_state: RunState, finding: Finding) -> str 
     if not early:
         return None
     return f"offset {min(early)} lay below every replica's high watermark before anything happened"
+
+
+def _unexplained(run_state: RunState, finding: Finding) -> str | None:
+    """Why elections do not explain that a partition's high watermark went back; None if they do (Kafka documentation,
+    Design: unclean leader election; KIP-101).
+    """
+    states = run_state.states.get(finding.where, ()) if finding.where is not None else ()
+    elected = {state.leader_epoch: state.at_ns for state in reversed(states)}
+    if states:
+        del elected[states[0].leader_epoch]
+    for row in finding.evidence:
+        if _epoch(row, "before") is not None:
+            return "it went back while one leader led"
+        if _epoch(row, "after") not in elected:
+            return "no leader had been elected since"
+    cut = [
+        one
+        for one in of(run_state.events, Log)
+        if one.event == "truncate" and (one.topic, one.partition) == finding.where
+        if one.at_ns >= min(elected.values(), default=one.at_ns + 1)
+    ]
+    owed = len(elected) + len(cut)
+    return f"{owed} replicas began to lead or truncated" if finding.count > owed else None
+
+
+def _epoch(row: Row, side: str) -> int | None:
+    """The leader epoch of what was announced before, or after; None of what a reader was given."""
+    found: int | None = row.detail.get(side, {}).get("leader_epoch")
+    return found

@@ -15,6 +15,7 @@ from checks.anomaly import (
     KEPT_ROWS,
     anomaly,
 )
+from checks.disturbances import REACHED
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, PartitionView, Rows, identity_of, reader, sender
 from evidence.basis import Basis
 
@@ -25,7 +26,7 @@ from evidence.basis import Basis
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=KEPT_ROWS,
-    permitted="if the producer retries without idempotence, of records that were in flight when something happened",
+    permitted=f"if the producer retries without idempotence, {REACHED}",
     permits=excuses.retried,
 )
 def duplicate(view: PartitionView) -> Rows:

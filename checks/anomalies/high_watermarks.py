@@ -17,7 +17,8 @@ in the ISR since before the record was sent, under one leader and without a rest
 off.
 
 high-watermark-regression: the leader's high watermark is smaller than it was before under the same leader epoch (by
-two of its checkpoints, or two of its answers), or than the offset after a record that a reader had been given. An
+two of its checkpoints, or two of its answers), or than the offset after a record that a reader had been given. The
+latter counts once for each leader epoch: a leader that begins with too little answers so until it has caught up. An
 answer counts if nobody but the leader can have given it: a broker that has led before and does not know yet that it
 leads no more answers with what it has. What read_committed clients are told is the last stable offset: it counts where
 there are no transactions.
@@ -361,7 +362,7 @@ def _answers_back(view: PartitionView, copies: Copies) -> Iterator[Evidence]:
         for leader in [answering(copies, answer)]
         if leader is not None
     ]
-    polls = view.polls
+    polls, below_read = view.polls, set[int]()
     given = np.flatnonzero(polls.good & (polls.offset >= 0) & (polls.completed_ns >= 0))
     for answer, leader in told:
         earlier = [
@@ -375,7 +376,8 @@ def _answers_back(view: PartitionView, copies: Copies) -> Iterator[Evidence]:
                 "after": _told(answer, leader),
             }
         passed = given[(polls.completed_ns[given] <= answer.asked_ns) & (polls.offset[given] >= answer.offset)]
-        if len(passed):
+        if len(passed) and leader.leader_epoch not in below_read:
+            below_read.add(leader.leader_epoch)
             furthest = int(passed[np.argmax(polls.offset[passed])])
             yield {
                 "what": "a leader's high watermark is below what a reader had been given",

@@ -29,13 +29,11 @@ from checks.anomaly import (
     KEPT_ROWS,
     anomaly,
 )
+from checks.disturbances import REACHED
 from checks.view import EVIDENCE_LIMIT, Bools, Ints, PartitionView, Rows, identity_of, reader, record_in, sender
 from evidence.basis import Basis
 
-SENT_AGAIN: Final = (
-    "if the producer retries without idempotence and has several requests in flight, of records that were in flight "
-    "when something happened"
-)
+SENT_AGAIN: Final = f"if the producer retries without idempotence and has several requests in flight, {REACHED}"
 
 
 def _eras(view: PartitionView, rows: Ints) -> Ints:

@@ -197,9 +197,7 @@ class LiveFiles:
         """(producer id, producer epoch, first sequence number) of these batches, in their order; -1 of one that was
         written without idempotence.
         """
-        return [
-            (batch.producer_id, batch.producer_epoch, batch.base_sequence) for batch in self._headers(target, t)
-        ]
+        return [(batch.producer_id, batch.producer_epoch, batch.base_sequence) for batch in self._headers(target, t)]
 
     def _headers(self, target: Target, t: Partition) -> list[BatchHeader]:
         files = sorted(self._replica(target, t).glob("*.log"))
@@ -234,14 +232,21 @@ class LiveFiles:
         path = self._replica(target, t) / "leader-epoch-checkpoint"
         return [(entry.epoch, entry.start_offset) for entry in read_leader_epoch_checkpoint(path).entries]
 
-    def require_next_epoch_starts_at(self, target: Target, t: Partition, *, epoch: int, offset: int) -> None:
-        """Require that the first epoch after `epoch` begins at `offset` in this replica's epoch file."""
-        epochs = self.epochs_of(target, t)
-        later = [start for number, start in epochs if number > epoch]
-        self._sequence_log.require(
+    def claim_next_epoch_starts_at(self, target: Target, t: Partition, *, epoch: int, offset: int) -> None:
+        """Claim that the first epoch after `epoch` begins at `offset` in this replica's epoch file (KIP-101: a replica
+        that returns truncates to where its leader says that the epoch ended). Brokers may write the file some time
+        after they have truncated (KAFKA-15046).
+        """
+
+        def held() -> bool:
+            later = [start for number, start in self.epochs_of(target, t) if number > epoch]
+            return bool(later) and later[0] == offset
+
+        self._sequence_log.claim(
             f"{target.node.name} truncated to the end of epoch {epoch}: the next one starts at {offset}",
-            held=bool(later) and later[0] == offset,
-            leader_epoch_checkpoint=epochs,
+            bool(poll(held, FILE_LIMIT_S, watch=self._sequence_log.notice)),
+            witness="files",
+            leader_epoch_checkpoint=self.epochs_of(target, t),
         )
 
     def wait_quiet(self, t: Partition, targets: Sequence[Target], timeout_s: float) -> None:

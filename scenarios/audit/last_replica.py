@@ -52,9 +52,9 @@ from scenarios.audit import (
     CLUSTER,
     ELR_DOC,
     IDEMPOTENCE_DOC,
+    IN_FLIGHT_DOC,
     MIN_ISR_DOC,
     REFUSED_AGAIN,
-    RETRIES_DOC,
     accepted,
     elects_eligible_leaders,
     overtakes,
@@ -104,32 +104,27 @@ def measured_in(producer: Producer, version: Version) -> Iterator[Topic]:
 def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
     refused = too_few(Subject(producer=producer, topic=topic, stated=NOTHING_STATED))
     shared, alone = loses_shared(topic, version), loses_alone(topic, version) and not refused
-    must = frozenset({"loses"} if shared or alone else {})
-    may, why, sources = set(), [_told(topic, version, shared=shared, alone=alone)], [SOURCE]
+    must: set[str] = {"loses"} if shared or alone else set()
+    may: set[str] = set()
+    why, sources = [_told(topic, version, shared=shared, alone=alone)], [SOURCE]
     if topic.flush_each:
         sources.append(FLUSH_DOC)
     if refused:
-        why.append("acks=all is refused while the leader is alone in sync, if there is the time to.")
+        why.append("acks=all is refused while the leader is alone in sync.")
         sources.append(MIN_ISR_DOC)
-    if producer.acks == "0":
-        pass
-    elif not retries(producer):
-        may |= {"refuses"} if producer.acks == "all" and producer.client != "scala" else set()
-        why.append("A producer without retries gets a permanent error when the leader has moved.")
-        sources.append(RETRIES_DOC)
-    elif producer.idempotence:
-        may.add("refuses")
-        why.append(
-            "An idempotent producer's sequence numbers may have a gap then, and waiting records may exceed "
-            "their time-out."
-        )
+        if not retries(producer) and producer.client != "scala":
+            must.add("refuses")
+        elif overtakes(producer) and not waits(topic, version):
+            may.add("reorders")
+            why.append("Several requests that were refused are sent again in any order.")
+            sources.append(IN_FLIGHT_DOC)
+    if shared and producer.idempotence and producer.client == "librdkafka":
+        # What waits for replicas in sync while the power goes may be answered by nobody: that it is refused is no must.
+        (may if refused else must).add("refuses")
+        why.append("An idempotent producer's sequence numbers have a gap then, for which librdkafka's are refused.")
         sources.append(IDEMPOTENCE_DOC)
-    else:
-        may |= {"duplicates"} | ({"reorders"} if overtakes(producer) else set())
-        why.append("Records sent while replicas return may be answered too late, and are sent again.")
-        sources.append(RETRIES_DOC)
     return Outcome(
-        must=must,
+        must=frozenset(must),
         may=frozenset(may),
         why=" ".join(why),
         source="; ".join(dict.fromkeys(sources)),

@@ -6,8 +6,6 @@ followers continue, and one of them is elected, cleanly. Exactly the records tha
 producer with acks=all still holds its records, and sends them again if retries allow it.
 """
 
-from dataclasses import replace
-
 from harness.words import (
     FIRST,
     LOST,
@@ -44,12 +42,6 @@ LEADER_ALONE_HAD_THEM = Outcome(
     source=ACKS_DOC,
     basis=Basis.DOCUMENTATION,
 )
-LOSES_AND_OVERTAKES = replace(
-    LEADER_ALONE_HAD_THEM,
-    may=frozenset({"reorders"}),
-    why=f"{LEADER_ALONE_HAD_THEM.why} Several requests that were in flight are sent again in any order.",
-    source=f"{ACKS_DOC}; {IN_FLIGHT_DOC}",
-)
 KEEPS = Outcome(
     why="""With acks=all they were not acknowledged while the followers stood still. Producers with retries send them
         again, and a leader is back before they time out.""",
@@ -80,7 +72,7 @@ def stated(producer: Producer, topic: Topic) -> Outcome:
     if topic.replication_factor == 1:
         return UNNOTICED if producer.acks == "0" else NO_OTHER_REPLICA
     if producer.acks != "all":
-        return LOSES_AND_OVERTAKES if overtakes(producer) else LEADER_ALONE_HAD_THEM
+        return LEADER_ALONE_HAD_THEM
     if overtakes(producer):
         return OVERTAKEN
     return KEEPS

@@ -18,12 +18,10 @@ followers return first, since they have what was replicated. None of them is in 
 election. With eligible leader replicas (KIP-966) and min.insync.replicas=2 the last one that left leads cleanly.
 
 At the end each subject sends two records more. acks=0 sends none: what is sent into a connection that a dead broker
-left is lost, which other faults show. Other documents say how these two may end. A request that is not
-answered within request.timeout.ms is sent again where retries are left. Without idempotence the record is written twice
-then, and may come behind a later one (KIP-98: motivation). A client that does not know the new leader asks the old
-one, which refuses. Without retries a producer gets this error, but librdkafka sends to the next leader all the
-same (`audit-broker-restart` has the source). Where records of an idempotent producer were lost and earlier ones kept,
-its sequence numbers have a gap, for which it may be refused. Where all were lost there is no gap: brokers take any
+left is lost, which other faults show. A request that is not answered within request.timeout.ms is sent again where
+retries are left, and without idempotence the record is written twice then (KIP-98: motivation); one run of
+`audit-disk-lost` had such a record. Where records of an idempotent producer were lost and earlier ones kept, its
+sequence numbers have a gap, and librdkafka's are refused for it. Where all were lost there is no gap: brokers take any
 number from a producer of which they know nothing (KIP-360).
 """
 
@@ -54,11 +52,12 @@ from scenarios.audit import (
     CLUSTER,
     ELR_DOC,
     IDEMPOTENCE_DOC,
+    IN_FLIGHT_DOC,
     MIN_ISR_DOC,
     REFUSED_AGAIN,
-    RETRIES_DOC,
     UNCLEAN_DOC,
     accepted,
+    again,
     overtakes,
     plan,
     retries,
@@ -67,62 +66,31 @@ from scenarios.audit import (
 )
 from scenarios.audit.power_loss import SOON
 from scenarios.audit.shrunk_isr_crash import too_few
-from scenarios.audit.under_load import LEAST_FIRST, MOVED, NEXT_IS_MADE, keeps_unanswered
 
 COUNT, ALONE = 7, 3
 REPLICATION_DOC = "Kafka documentation, Design: replication"
 REQUEST_DOC = "Kafka documentation, producer configuration: request.timeout.ms; KIP-98: motivation"
 
 
-def begun_by_last_records(producer: Producer, topic: Topic) -> list[tuple[str, str, Basis]]:
-    """What may come of the two records that are sent when all replicas are back: the outcome, its source, its basis."""
-    if producer.acks == "0" or producer.idempotence:
-        return []
-    found = []
-    if retries(producer):
-        found.append(("duplicates", REQUEST_DOC, Basis.DOCUMENTATION))
-        if overtakes(producer):
-            found.append(("reorders", REQUEST_DOC, Basis.DOCUMENTATION))
-        elif keeps_unanswered(producer):
-            found.append(("reorders", NEXT_IS_MADE, Basis.JIRA))
-    elif topic.replication_factor > 1 and producer.client != "scala":
-        found.append(("refuses", RETRIES_DOC, Basis.DOCUMENTATION))
-        if keeps_unanswered(producer):
-            found.append(("reorders", MOVED, Basis.SOURCE))
-    return found
-
-
-def with_last_records(
-    outcome: Outcome, producer: Producer, topic: Topic, more: list[tuple[str, str, Basis]] | None = None
-) -> Outcome:
-    """An outcome of the fault, with what may come of the last two records, and `more` of the same form."""
-    found = [*begun_by_last_records(producer, topic), *(more or [])]
-    found = [one for one in found if one[0] not in outcome.must]
-    if not found:
-        return outcome
-    return replace(
-        outcome,
-        may=outcome.may | {may for may, _, _ in found},
-        why=f"{outcome.why} What is sent at the end may be refused by an old leader, or be answered too late.",
-        source="; ".join(dict.fromkeys([outcome.source, *(source for _, source, _ in found)])),
-        basis=min((outcome.basis, *(basis for _, _, basis in found)), key=[*LEAST_FIRST, Basis.KIP].index),
-    )
-
-
 def stated_of(lost: int) -> Callable[[Producer, Topic], Outcome]:
     """What is stated where so many replicas are lost, the leader first, and every replica had every record."""
 
     def stated(producer: Producer, topic: Topic) -> Outcome:
-        gone = topic.replication_factor <= lost
-        outcome = Outcome(
-            must=frozenset({"loses"} if gone else ()),
-            why="Every replica of the partition is lost, and with them every record."
-            if gone
-            else "A replica that is left has every record, is in the ISR, and leads.",
-            source=REPLICATION_DOC,
+        if topic.replication_factor <= lost:
+            return Outcome(
+                must=frozenset({"loses"}),
+                why="Every replica of the partition is lost, and with them every record.",
+                source=REPLICATION_DOC,
+                basis=Basis.DOCUMENTATION,
+            )
+        late = lost == 1 and retries(producer) and producer.acks != "0" and not producer.idempotence
+        kept = "A replica that is left has every record, is in the ISR, and leads."
+        return Outcome(
+            may=frozenset({"duplicates"} if late else {}),
+            why=f"{kept} What is sent at the end may be answered too late, and is sent again." if late else kept,
+            source=f"{REPLICATION_DOC}; {REQUEST_DOC}" if late else REPLICATION_DOC,
             basis=Basis.DOCUMENTATION,
         )
-        return with_last_records(outcome, producer, topic)
 
     return stated
 
@@ -222,25 +190,25 @@ def alone_in_sync(producer: Producer, version: Version) -> Iterator[Topic]:
 
 def stated_of_the_last(producer: Producer, topic: Topic) -> Outcome:
     if too_few(Subject(producer=producer, topic=topic, stated=NOTHING_STATED)):
-        told = producer.client != "scala"
-        outcome = Outcome(
+        told, several = producer.client != "scala", overtakes(producer)
+        return Outcome(
             must=frozenset({"refuses"} if told and not retries(producer) else ()),
+            may=frozenset({"reorders"} if several else ()),
             why="The leader alone acknowledges nothing, so nothing is lost with it: acks=all is refused."
+            + again(producer)
             if told
             else "acks=all is refused; the Scala producer does not say why it failed, so its user knows nothing.",
-            source=MIN_ISR_DOC,
+            source=f"{MIN_ISR_DOC}; {IN_FLIGHT_DOC}" if several else MIN_ISR_DOC,
             basis=Basis.DOCUMENTATION,
         )
-        late = [("refuses", MIN_ISR_DOC, Basis.DOCUMENTATION)] if told and retries(producer) else []
-        return with_last_records(outcome, producer, topic, late)
-    outcome = Outcome(
-        must=frozenset({"loses"}),
-        why="The leader was the whole ISR and acknowledged alone. No other replica has these records.",
-        source=f"{ACKS_DOC}; {MIN_ISR_DOC}; {UNCLEAN_DOC}",
+    gap = producer.idempotence and producer.client == "librdkafka"
+    alone = "The leader was the whole ISR and acknowledged alone. No other replica has these records."
+    return Outcome(
+        must=frozenset({"loses", "refuses"} if gap else {"loses"}),
+        why=f"{alone} The sequence numbers have a gap then, and librdkafka's are refused for it." if gap else alone,
+        source="; ".join([ACKS_DOC, MIN_ISR_DOC, UNCLEAN_DOC, *([IDEMPOTENCE_DOC] if gap else [])]),
         basis=Basis.DOCUMENTATION,
     )
-    gap = [("refuses", IDEMPOTENCE_DOC, Basis.KIP)] if producer.idempotence else []
-    return with_last_records(outcome, producer, topic, gap)
 
 
 @scenario(

@@ -73,33 +73,32 @@ def stated(producer: Producer, topic: Topic, version: Version) -> Outcome:
         return _too_few(producer)
     if others_lead(one, version):
         clean = not topic.unclean
+        gap = producer.idempotence and producer.client == "librdkafka"
         return Outcome(
-            must=frozenset({"loses"}),
-            may=_stuck(producer, topic) | frozenset({"refuses"} if producer.idempotence else {}),
+            must=frozenset({"loses", "refuses"} if gap else {"loses"}),
             why="A replica that left an ISR too small for acks=all is eligible to lead, and has none of these records."
             if clean
             else """The leader is the whole ISR and acknowledges alone. The follower that is elected has none of these
-                records. The sequence numbers of an idempotent producer then have a gap, for which it may be
+                records. The sequence numbers of an idempotent producer then have a gap, for which librdkafka's are
                 refused.""",
             source=ELR_DOC if clean else f"{UNCLEAN_DOC}; {IDEMPOTENCE_DOC}",
             basis=Basis.KIP if clean else Basis.DOCUMENTATION,
         )
     return Outcome(
-        may=frozenset({"loses"} if producer.acks == "0" else {}) | _stuck(producer, topic),
-        why="""Only the leader can be elected, and a killed process loses no file. With acks=0, records sent into its
-            old connection are lost.""",
+        must=frozenset({"loses"} if producer.acks == "0" and producer.client == "scala" else {}),
+        may=_stuck(producer, topic),
+        why="""Only the leader can be elected, and a killed process loses no file. With acks=0 the Scala producer sends
+            into its old connection, and these records are lost.""",
         source=UNCLEAN_DOC,
         basis=Basis.DOCUMENTATION,
     )
 
 
 def _stuck(producer: Producer, topic: Topic) -> frozenset[str]:
-    """The possible outcomes of a record that waits for acks=all while the ISR shrinks, and is sent again after its
-    time-out.
-    """
+    """What may come of a record that waits for acks=all while the ISR shrinks, and is sent again after its time-out."""
     if producer.acks != "all" or topic.replication_factor == 1 or producer.idempotence or not retries(producer):
         return frozenset()
-    return frozenset({"duplicates", "reorders"} if overtakes(producer) else {"duplicates"})
+    return frozenset({"duplicates"})
 
 
 def _too_few(producer: Producer) -> Outcome:

@@ -3,10 +3,9 @@
 Each subject sends ten records a second. There are four faults. The leader is killed. The leader is stopped cleanly. All
 brokers are stopped and started one after the other. Every replica is killed at one moment and started again. acks=0 and
 acks=1 lose the records that happened to be under way, which may be none. So these outcomes alone are stated as possible
-and not as certain. With acks=all nothing is lost, with one exception. Before leader epochs a broker that is started
-while it is still in the ISR has truncated its log to its own high watermark, and may lead so when the next broker is
-stopped (KIP-101). No run has shown that. A producer with retries writes a record again that was written and not
-answered, unless it is idempotent.
+and not as certain. With acks=all nothing is lost, on any version. Before leader epochs a broker that returns truncates
+its log to its own high watermark (KIP-101). But the next broker is stopped only when all replicas are in sync again. A
+producer with retries writes a record again that was written and not answered, unless it is idempotent.
 
 Without retries, a Java producer gets a permanent error when the leader has moved. librdkafka does not count that answer
 as a retry, and sends the record to the next leader (rd_kafka_handle_Produce_error). So it may reorder records. A record
@@ -65,7 +64,6 @@ TIMED_OUT = "seen with librdkafka 1.5.0 to 2.16.0 (timed-out-batch), whose INTRO
 OUT_OF_ORDER = "librdkafka issue 4953"
 NEXT_IS_MADE = "librdkafka issue 1092: the next request goes out before what is tried again"
 MOVED = "librdkafka 2.15.0, rd_kafka_handle_Produce_error: a changed leader's answer counts as none of the retries"
-KIP_101 = "KIP-101"
 BEFORE = 15
 LIMIT_S = 60.0
 
@@ -74,14 +72,12 @@ LIMIT_S = 60.0
 class Struck:
     """The traits of a fault that the stated outcomes depend on."""
 
-    truncates: bool = False
-    """Whether a follower may lead that has truncated records which were acknowledged with acks=all (KIP-101)."""
     away: bool = False
     """Whether every partition is without a leader for a while."""
     stops: bool = False
     """Whether brokers are stopped cleanly."""
     once: bool = False
-    """Whether only one broker is struck, and back long before a producer's time is up."""
+    """Whether the broker is back long before a producer's time is up."""
 
 
 def refuses(producer: Producer, topic: Topic, struck: Struck) -> bool:
@@ -89,20 +85,16 @@ def refuses(producer: Producer, topic: Topic, struck: Struck) -> bool:
     retries is refused where too few replicas are in sync for as long as it tries.
 
     The Scala producer does not say why a send failed, so its user knows of no refusal. librdkafka keeps unanswered
-    records for the next leader, so with acks=1 nothing is refused (in 0 of 343 runs).
+    records for the next leader, so it is refused for want of replicas alone, and not where it retries.
     """
     if producer.client == "scala" or producer.acks == "0":
         return False
-    if not retries(producer):
-        return producer.client != "librdkafka" or producer.acks == "all"
+    too_few = producer.acks == "all" and topic.min_insync_replicas > 1
+    if producer.client == "librdkafka":
+        return too_few and not retries(producer)
     # Brokers that are stopped in turn are back before time is up; an idempotent producer was refused all the same.
-    outlasts = struck.once or (struck.stops and not producer.idempotence)
-    return producer.acks == "all" and topic.min_insync_replicas > 1 and not outlasts
-
-
-def truncated(producer: Producer, topic: Topic, struck: Struck) -> bool:
-    """Whether acks=all is not enough: a follower may throw away what was acknowledged."""
-    return producer.acks == "all" and struck.truncates and topic.replication_factor > 1
+    outlasts = struck.once or struck.away or (struck.stops and not producer.idempotence)
+    return not retries(producer) or (too_few and not outlasts)
 
 
 def keeps_unanswered(producer: Producer) -> bool:
@@ -127,7 +119,6 @@ class Rule:
 
 RULES = (
     Rule("loses", ACKS_DOC, lambda p, t, s: p.acks != "all"),
-    Rule("loses", KIP_101, truncated),
     Rule("duplicates", RETRIES_DOC, lambda p, t, s: retries(p) and p.acks != "0" and not p.idempotence),
     Rule(
         "duplicates",
@@ -137,11 +128,11 @@ RULES = (
     ),
     Rule("duplicates", OUT_OF_ORDER, lambda p, t, s: begins_epochs(p) and p.in_flight > 1, Basis.JIRA),
     Rule("reorders", MOVED, lambda p, t, s: keeps_unanswered(p) and not retries(p), Basis.SOURCE),
-    # What an old leader refuses it may have written, if it waits for its followers.
+    # What an old leader refuses it may have written, if it waits for its followers and is alive to answer.
     Rule(
         "duplicates",
         MOVED,
-        lambda p, t, s: keeps_unanswered(p) and not retries(p) and p.acks == "all",
+        lambda p, t, s: keeps_unanswered(p) and not retries(p) and p.acks == "all" and s.stops,
         Basis.SOURCE,
     ),
     Rule(
@@ -168,16 +159,11 @@ WHY = {
 }
 
 
-TRUNCATED = "a broker that is started while it is still in the ISR has truncated acknowledged records, and may lead so"
-"""Why acks=all may lose records. None of them is under way."""
-
-
 def stated(producer: Producer, topic: Topic, struck: Struck) -> Outcome:
     rules = [rule for rule in RULES if rule.of(producer, topic, struck)]
     may = frozenset(rule.may for rule in rules)
     sources = [ACKS_DOC, *(rule.source for rule in rules), *([IDEMPOTENCE_DOC] if producer.idempotence else [])]
-    why = WHY | ({"loses": TRUNCATED} if truncated(producer, topic, struck) else {})
-    told = "; ".join(words for name, words in why.items() if name in may)
+    told = "; ".join(words for name, words in WHY.items() if name in may)
     return Outcome(
         may=may,
         why=f"Under load {told}." if told else "Every in-sync replica has the acknowledged records, once and in order.",
@@ -227,11 +213,10 @@ def all_are_killed(run: Run, subjects: Subjects) -> None:
 
 def under_load(strike: Strike, struck: Struck, run: Run) -> None:
     t = run.partition()
-    old = struck.truncates and ranges.HIGH_WATERMARK_TRUNCATION.holds(run.version)
-    subjects = Subjects(run, plan(run, partial(stated, struck=replace(struck, truncates=old))))
+    subjects = Subjects(run, plan(run, partial(stated, struck=struck)))
 
     def expected_loss(one: Subject) -> bool:
-        return one.producer.acks != "all" or (old and others(one))
+        return one.producer.acks != "all"
 
     def well(one: Subject) -> bool:
         return accepted(one, run.version)
@@ -286,10 +271,9 @@ broker_restart = declare(
 )
 rolling_restart = declare(
     "rolling-restart",
-    "When all brokers are stopped cleanly and started again in turn under load, acks=all loses nothing where followers "
-    "truncate by leader epoch (KIP-101, 0.11 and later).",
+    "When all brokers are stopped cleanly and started again in turn under load, acks=all loses nothing.",
     all_are_stopped_in_turn,
-    Struck(truncates=True, stops=True),
+    Struck(stops=True),
     diverges=True,
 )
 whole_isr_down = declare(

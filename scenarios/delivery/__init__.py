@@ -33,6 +33,9 @@ LIMIT_S = 90.0
 DELIVERY = "Kafka documentation, Design: message delivery semantics"
 NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committed")
 """The claims that say how many inputs, and which."""
+REPEATS = "repeats-no-more-than-was-in-hand"
+SKIPS = "skips-no-more-than-was-in-hand"
+"""The claims that bound how many, where members die and lose partitions at any moment."""
 SKIPPED = frozenset({"skipped-processing", "committed-too-far"})
 """Inputs without an output, which a committed offset had passed."""
 

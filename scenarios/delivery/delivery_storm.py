@@ -36,7 +36,7 @@ from harness.words import (
     ranges,
     scenario,
 )
-from scenarios.delivery import DELIVERY, GROUP, SKIPPED
+from scenarios.delivery import DELIVERY, GROUP, REPEATS, SKIPPED, SKIPS
 
 LIMIT_S = 120.0
 MEMBERS, BLOWS = 3, 14
@@ -127,13 +127,25 @@ AT_MOST_ONCE = partial(
     case,
     "commit-then-process",
     CrashPoint("commit", "process"),
-    Documented(required=SKIPPED, source=DELIVERY, basis=Basis.DOCUMENTATION),
+    Documented(
+        required=SKIPPED,
+        claims=[SKIPS],
+        sentence="Skipped are at most the inputs of one poll for each member that was killed.",
+        source=DELIVERY,
+        basis=Basis.DOCUMENTATION,
+    ),
 )
 AT_LEAST_ONCE = partial(
     case,
     "process-then-commit",
     CrashPoint("process", "commit"),
-    Documented(required=frozenset({"repeated-processing"}), source=DELIVERY, basis=Basis.DOCUMENTATION),
+    Documented(
+        required=frozenset({"repeated-processing"}),
+        claims=[REPEATS],
+        sentence="Repeated are at most the inputs that a member had in hand, and had not committed, when it lost them.",
+        source=DELIVERY,
+        basis=Basis.DOCUMENTATION,
+    ),
 )
 EXACTLY_ONCE = partial(
     case,

@@ -31,7 +31,7 @@ from harness.words import (
     ranges,
     scenario,
 )
-from scenarios.delivery import LIMIT_S, NUMBERS, SLOW, Act, continues, nothing, overtake
+from scenarios.delivery import LIMIT_S, NUMBERS, REPEATS, SLOW, Act, continues, nothing, overtake
 
 PROGRAM = "process-then-commit"
 STOP = CrashPoint("process", "commit", 2)
@@ -102,7 +102,7 @@ class Loss:
     taken: Act
     back: Act = continues
     source: str = SESSION
-    claims: tuple[str, ...] = ("late-commit-refused",)
+    claims: tuple[str, ...] = ("late-commit-refused", REPEATS)
     more: Settings = field(default_factory=dict)
     """Settings of the members."""
     applies: VersionRange = EVERY_VERSION

@@ -86,7 +86,11 @@ def forgotten_overrides(run: Run) -> None:
     wait_passes(run, run.replicas_of(t), 1)
     run.set_broker_default("message.max.bytes", "1000013")
     wait_passes(run, run.replicas_of(t), 2)
-    run.require("retention has kept the records until the second change", not deleted(run, run.replicas_of(t)))
+    kept = not deleted(run, run.replicas_of(t))
+    if KAFKA_9254.affects(run.version):
+        run.require("retention has kept the records until the second change", kept)
+    else:  # the topic's own retention.ms counts before the broker's (Kafka documentation, topic configuration)
+        run.claim("retention has kept the records that the topic is to keep", kept, witness="logs")
     run.copy_replicas("armed")
 
     run.set_broker_default("message.max.bytes", "1000014")

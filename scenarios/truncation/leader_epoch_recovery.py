@@ -64,7 +64,7 @@ def leader_epoch_recovery(run: Run) -> None:
 
     run.start(b)
     run.wait_isr(t, [b, c])
-    run.require_next_epoch_starts_at(b, t, epoch=first_epoch, offset=2)
+    run.claim_next_epoch_starts_at(b, t, epoch=first_epoch, offset=2)
     run.copy_replicas("b-returned")
 
     run.kill(c)
@@ -72,7 +72,7 @@ def leader_epoch_recovery(run: Run) -> None:
     run.send(t, 2)
     run.start(a)
     run.wait_isr(t, [a, b])
-    run.require_next_epoch_starts_at(a, t, epoch=first_epoch, offset=2)
+    run.claim_next_epoch_starts_at(a, t, epoch=first_epoch, offset=2)
     run.copy_replicas("a-returned")
 
     run.start(c)

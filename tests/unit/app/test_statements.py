@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import app
+from app.registry import judge
 from app.statements import StatementChange, as_json, as_text, base_of, compared, registry_of, summary
 from evidence.errors import UsageError
 
@@ -144,7 +146,7 @@ def test_the_same_change_on_many_versions_is_one_line() -> None:
         new["scenarios"]["s"]["default"][f"v{number}"] = OUTCOME | {"claims": []}
     found = compared(old, new)
     text = as_text(found, "a", "b")
-    assert summary(found) == "8 widened, 0 narrowed, 0 turned; 0 statements from another source"
+    assert summary(found) == "8 widened, 0 narrowed, 0 turned, 0 judged otherwise; 0 statements from another source"
     assert text.splitlines()[-1] == (
         "  scenario s, case default: the claim leader-elected-from-isr is dropped [v0; v1; v2; v3; v4; v5 and 2 more]"
     )
@@ -155,6 +157,56 @@ def test_other_sources_are_counted_and_told_on_request() -> None:
     found = compared(registry(), registry(claim={"source": "KIP-2"}))
     assert "KIP-2" not in as_text(found, "a", "b")
     assert "KIP-2" in as_text(found, "a", "b", sources=True)
+
+
+EXCUSE = "AFTER_NS = {after}\n\n\ndef retried(row):\n    {words}return row > AFTER_NS  # {comment}\n"
+
+
+def judging(tmp_path: Path, name: str = "excuses", after: int = 5, words: str = "", comment: str = "as ever") -> Any:
+    """A registry whose judge is one file of excuses."""
+    path = tmp_path / "checks" / f"{name}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(EXCUSE.format(after=after, words=words, comment=comment))
+    found = registry() | {"judge": dict(judge(tmp_path))}
+    path.unlink()
+    return found
+
+
+def test_a_judge_that_excuses_more_is_told_by_its_name(tmp_path: Path) -> None:
+    """Its words stay the same, and so does every statement."""
+    found = compared(judging(tmp_path), judging(tmp_path, after=6))
+    assert [(one.direction, one.what, one.how, one.where) for one in found] == [
+        ("judged otherwise", "excuses, checks/excuses.py", "is other code", "AFTER_NS")
+    ]
+    text = as_text(found, "a", "b")
+    assert "0 widened, 0 narrowed, 0 turned, 1 judged otherwise" in text
+    assert text.splitlines()[-1] == "  excuses, checks/excuses.py: is other code [AFTER_NS]"
+    assert as_json(found, "a", "b")["changes"][0]["where"] == "AFTER_NS"
+
+
+def test_every_part_of_the_judge_is_named(tmp_path: Path) -> None:
+    old, new = judging(tmp_path), judging(tmp_path)
+    new["judge"]["judgement/duties.py"] = {f"part{number}": "d" for number in range(9)}
+    assert as_text(compared(old, new), "a", "b").count("part") == 9
+
+
+def test_a_judge_of_whom_only_words_changed_or_that_moved_judges_as_before(tmp_path: Path) -> None:
+    old = judging(tmp_path)
+    assert compared(old, judging(tmp_path, words='"Whether it was sent again."\n    ', comment="always")) == []
+    assert compared(old, judging(tmp_path, name="reasons")) == []
+    assert {one.how for one in compared(old, judging(tmp_path, name="reasons", after=6))} == {
+        "is new", "is not there any more",
+    }  # fmt: skip
+
+
+def test_what_judges_is_read_and_reports_are_not(tmp_path: Path) -> None:
+    files = ("checks/claims/storage/a.py", "judgement/duties.py", "evidence/run_state.py")
+    for name in (*files, "judgement/report/html.py", "harness/run/waits.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("SHARE = 0.1\n")
+    assert {path for path, _ in judge(tmp_path)} == set(files)
+    here = {path for path, parts in judge(Path(app.__file__).parents[1]) if parts}
+    assert {"checks/excuses.py", "checks/disturbances.py", "judgement/duties.py", "evidence/node_releases.py"} < here
 
 
 OLD_LAYOUT = {
@@ -212,7 +264,14 @@ def test_the_registry_of_a_commit_is_made_by_its_own_code(repository: Path) -> N
     assert made["scenarios"]["s"]["default"]["4.3.1"]["required"] == ["lost-write"]
     assert made["claims"]["quick"]["definition"] == "It is quick."
     assert made["cells"] == {"none on 4.3.1": {"must": ["loses"], "may": [], "source": "KIP-1", "basis": ""}}
-    assert directions(registry_of("HEAD", repository), made) == [("widened", "is not in the catalogue any more")]
+    found = compared(made, registry_of("HEAD", repository))
+    assert ("widened", "claim quick", "is not in the catalogue any more") in [
+        (one.direction, one.what, one.how) for one in found
+    ]
+    assert [(one.what, one.how, one.where) for one in found if one.direction == "judged otherwise"] == [
+        ("claims, evidence/claims.py", "is not there any more", "Claim"),
+        ("claims, evidence/claims.py", "is other code", "CATALOGUE"),
+    ]
 
 
 def test_a_commit_that_there_is_not_and_one_that_cannot_be_read_are_told_in_a_line(repository: Path) -> None:

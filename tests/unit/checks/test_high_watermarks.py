@@ -263,6 +263,15 @@ def test_a_high_watermark_below_what_was_read() -> None:
     assert high_watermark_regression(view(read(4, at=7), told(4, 6)), NOBODY_COPIED) == []
 
 
+def test_a_leader_that_begins_with_too_little_is_told_of_once() -> None:
+    rows = [read(9, at=3), told(4, 6), told(5, 7), told(6, 8)]
+    assert len(high_watermark_regression(view(*rows), NOBODY_COPIED)) == 1
+    events = (state(1), container("broker-1", "die", 4), state(5, leader=2, epoch=1), state(20, leader=2, epoch=2))
+    anew = led(*events)
+    again = [read(9, at=3), told(4, 9), told(5, 10), told(6, 30), told(7, 31)]
+    assert [row["after"]["leader_epoch"] for row in high_watermark_regression(view(*again), anew)] == [1, 2]
+
+
 def led(*events: Event) -> Copies:
     states = tuple(of(events, Partition))
     return Copies(states=states, run_state=RunState(events))

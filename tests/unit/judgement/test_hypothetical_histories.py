@@ -17,6 +17,7 @@ from evidence.events import (
     Ends,
     Event,
     FaultPhase,
+    Log,
     Machine,
     Moment,
     Partition,
@@ -720,6 +721,54 @@ def test_no_election_makes_replicas_differ_below_every_high_watermark(offset: in
     findings["findings"][0] |= {"evidence": [{"offset": offset}], "count": 1}
     facts = KAFKA | {"documented": {"required": ["replica-divergence"], "allowed": []}}
     assert judge(facts, events, findings).unexpected == (() if covered else ("replica-divergence",))
+
+
+UNCLEAN: dict[str, Any] = {"documented": {"required": [], "allowed": ["high-watermark-regression"]}}
+READ_BEFORE: dict[str, Any] = {"process": "reader-1", "offset": 9}
+
+
+def went_back(count: int, *rows: tuple[dict[str, Any], int]) -> dict[str, Any]:
+    """Findings of a high watermark that went back: what there was before, and the leader epoch after."""
+    findings = found("high-watermark-regression")
+    evidence = [{"before": before, "after": {"high_watermark": 4, "leader_epoch": epoch}} for before, epoch in rows]
+    findings["findings"][0] |= {"evidence": evidence, "count": count}
+    return findings
+
+
+def alone(second: int, leader: int, epoch: int) -> Event:
+    state = Partition(topic="t", partition=0, leader=leader, leader_epoch=epoch, isr=(leader,), source="zookeeper")
+    return at(second * SECOND, state)
+
+
+TRUNCATES = at(33 * SECOND, Log(node="broker-1", event="truncate", line="Truncating", topic="t", partition=0, offset=4))
+
+
+@pytest.mark.parametrize(
+    ("events", "findings", "covered"),
+    [
+        ([alone(1, 1, 0), alone(25, 2, 1)], went_back(1, (READ_BEFORE, 1)), True),
+        ([alone(1, 1, 0), alone(25, 2, 1)], went_back(1000, (READ_BEFORE, 1)), False),
+        ([alone(1, 1, 0), alone(25, 2, 1), TRUNCATES], went_back(2, (READ_BEFORE, 1)), True),
+        ([alone(1, 1, 0), alone(25, 2, 1)], went_back(2, (READ_BEFORE, 1)), False),
+        ([alone(1, 1, 0)], went_back(1, (READ_BEFORE, 0)), False),
+        ([alone(1, 1, 0), alone(25, 2, 1)], went_back(1, (READ_BEFORE, 0)), False),
+        ([alone(1, 1, 0), alone(25, 2, 1)], went_back(1, ({"high_watermark": 9, "leader_epoch": 1}, 1)), False),
+    ],
+    ids=[
+        "elected",
+        "a thousand times",
+        "and one truncates",
+        "nobody truncates",
+        "nobody is",
+        "before it",
+        "in between",
+    ],
+)
+def test_a_high_watermark_goes_back_once_for_each_that_leads_or_truncates(
+    events: list[Event], findings: dict[str, Any], covered: bool
+) -> None:
+    judged = judge(KAFKA | UNCLEAN, [*events, *struck((20, 30))], findings)
+    assert judged.unexpected == (() if covered else ("high-watermark-regression",))
 
 
 @pytest.mark.parametrize(("acknowledged_s", "covered"), [(34, True), (44, False)])

@@ -15,7 +15,7 @@ from harness.plan import TopicPlan
 from harness.run import disks
 from harness.run.disks import LiveFiles
 from harness.run.record import GrowingRecord
-from harness.run.sequence_log import SequenceLog
+from harness.run.sequence_log import DutyNotDone, SequenceLog
 from harness.run.who import Partition, Target
 from tests.records import run_record
 from tests.unit.kafkafiles import encode
@@ -52,6 +52,20 @@ def test_a_log_begins_where_its_first_segment_does(made: tuple[LiveFiles, list[T
     on.wait_log_start(T, 5, targets, 0.1)
     with pytest.raises(WaitTimeout, match=r"the log of t-0 begins at 6 on broker-1, broker-2; seen: \[5, 5\]"):
         on.wait_log_start(T, 6, targets, 0.0)
+
+
+def test_that_a_replica_truncated_to_the_end_of_an_epoch_is_owed(
+    made: tuple[LiveFiles, list[Target], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on, (target, _), data = made
+    monkeypatch.setattr(disks, "FILE_LIMIT_S", 0.0)
+    path = data / target.node.name / "kafka" / "t-0" / "leader-epoch-checkpoint"
+    path.write_text("0\n2\n0 0\n2 2\n")
+    on.claim_next_epoch_starts_at(target, T, epoch=0, offset=2)
+    for text in ("0\n2\n0 0\n2 3\n", "0\n1\n0 0\n"):
+        path.write_text(text)
+        with pytest.raises(DutyNotDone, match="truncated to the end of epoch 0: the next one starts at 2"):
+            on.claim_next_epoch_starts_at(target, T, epoch=0, offset=2)
 
 
 def test_a_log_that_one_replica_still_has_has_not_begun_later(made: tuple[LiveFiles, list[Target], Path]) -> None:
