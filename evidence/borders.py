@@ -188,6 +188,18 @@ FOLLOWERS_SERVE: Final = Border(
     Side("2.3.1", "KafkaConfig has no replica.selector.class"),
     Side("2.4.0", "KafkaConfig.ReplicaSelectorClassProp"),
 )
+HIGH_WATERMARK_TOLD_AT_ONCE: Final = Border(
+    "2.4",
+    "KIP-392, KAFKA-8443",
+    Side("2.3.1", "ReplicaManager.fetchMessages answers a follower's fetch when it has records, or its wait is over"),
+    Side("2.4.0", "ReplicaManager.fetchMessages answers at once if anyPartitionsNeedHwUpdate"),
+)
+HIGH_WATERMARK_WAITS_FOR_FETCH: Final = Border(
+    "2.6",
+    "KAFKA-9952",
+    Side("2.5.1", "ReplicaManager.fetchMessages answers at once if anyPartitionsNeedHwUpdate"),
+    Side("2.6.0", "ReplicaManager.fetchMessages has no anyPartitionsNeedHwUpdate"),
+)
 CONTROLLER_CHANGES_SILENTLY: Final = Border(
     "0.11",
     "KAFKA-5028",
@@ -197,9 +209,7 @@ CONTROLLER_CHANGES_SILENTLY: Final = Border(
 DELETIONS_TOLD_ONE_BY_ONE: Final = Border(
     "1.1",
     "KAFKA-5642",
-    Side(
-        "1.0.2", "ControllerChangeListener is zkclient's IZkDataListener: it reads the znode, and then tells"
-    ),
+    Side("1.0.2", "ControllerChangeListener is zkclient's IZkDataListener: it reads the znode, and then tells"),
     Side("1.1.0", "ControllerChangeHandler.handleDeletion is called for each deletion, and elects"),
 )
 """A znode that is deleted and made again before zkclient has read it was changed, as far as a broker is told."""

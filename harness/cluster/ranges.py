@@ -150,6 +150,12 @@ FETCHES_HOLD_UP: Final = before(
 """A broker that becomes leader or follower waits there for its fetcher to end, and takes no news of leaders meanwhile:
 up to 30 s, in which it tells clients of the old leader (ReplicaFetcherManager.shutdownIdleFetcherThreads)."""
 FETCHES_END: Final = since(borders.FETCHES_END, "a follower's last fetch holds nothing up (1.1 and later, KAFKA-6051)")
+TELLS_HIGH_WATERMARK_AT_ONCE: Final = between(
+    borders.HIGH_WATERMARK_TOLD_AT_ONCE,
+    borders.HIGH_WATERMARK_WAITS_FOR_FETCH,
+    "followers learn the high watermark at once (2.4 and 2.5)",
+)
+"""Elsewhere a follower that has the last record learns that it is committed with its next fetch, which may wait."""
 HANGS_RATHER_THAN_TRUNCATES: Final = between(
     borders.EXITS_GRACEFULLY,
     borders.FATAL_EXIT_ERROR,
