@@ -446,7 +446,9 @@ FORMATS: Final = (
         rank=53,
         whole=True,
         claims=lambda document: (
-            re.search(r"(?m)^[ \t]*\[\[?(outputs|inputs|sinks|sources|agent)\b", document.source.content) is not None
+            not document.file.endswith(YAMLS)  # in which it is a text of a ConfigMap's
+            and re.search(r"(?m)^[ \t]*\[\[?(outputs|inputs|sinks|sources|agent)\b", document.source.content)
+            is not None
         ),
         read=_read_toml,
     ),
