@@ -236,7 +236,7 @@ def _calls_to(place: Place, function: Function) -> tuple[Place, ...]:
 
 def _calls_of_heir(heir: Kind, root: Path) -> tuple[Place, ...]:
     """How a class makes the one that it inherits from: in its own `__init__`, or else as it is made itself."""
-    if _method(heir, "__init__") is None:
+    if method_of(heir, "__init__") is None:
         return calls_of(root, heir.owner.name)
     return tuple(
         Place(heir.source, heir.tree, each)
@@ -373,7 +373,7 @@ def _kind_of_call(place: Place, value: ast.Call, depth: int) -> Kind | None:
     function = value.func
     if isinstance(function, ast.Attribute):
         owner = kind_of(replace(place, value=function.value), depth + 1)
-        method = _method(owner, function.attr) if owner is not None else None
+        method = method_of(owner, function.attr) if owner is not None else None
         if owner is not None and method is not None:
             return _kind_of_result(Place(owner.source, owner.tree, value), method, depth, owner)
     found = _function(place, _last(function))
@@ -416,7 +416,8 @@ def _function(place: Place, name: str) -> tuple[Text, ast.Module, Function] | No
     return (home, tree, there[0]) if len(there) == 1 else None
 
 
-def _method(kind: Kind, name: str) -> Function | None:
+def method_of(kind: Kind, name: str) -> Function | None:
+    """The method of a class that has a name, if it is the only one."""
     found = [each for each in kind.owner.body if isinstance(each, FUNCTIONS) and each.name == name]
     return found[0] if len(found) == 1 else None
 
@@ -434,7 +435,7 @@ def _kind_of_field(kind: Kind, name: str, depth: int) -> Kind | None:
         inside = kind_of(Place(own.source, own.tree, statement.value), depth + 1)
     elif (assigned := _assigned(kind, name)) is not None:
         return kind_of(assigned, depth + 1)
-    elif (method := _method(kind, name)) is not None:
+    elif (method := method_of(kind, name)) is not None:
         return _kind_of_result(Place(kind.source, kind.tree, ast.Name(name)), method, depth, kind)
     if inside is None or not (_is_settings(kind) or kind.variables is not None) or _is_settings(inside):
         return inside
@@ -492,7 +493,7 @@ def _attribute(kind: Kind, name: str) -> Place | None:
     if statement is None:
         if (assigned := _assigned(kind, name)) is not None:
             return assigned
-        method = _method(kind, name)
+        method = method_of(kind, name)
         returned = result_of(method) if method is not None and method.decorator_list else None
         return Place(kind.source, kind.tree, returned) if returned is not None else None
     value = getattr(statement, "value", None)

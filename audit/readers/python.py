@@ -37,16 +37,20 @@ from audit.readers.objects import (
     Kind,
     Place,
     calls_of,
+    class_at,
     fields_of,
     function_at,
     given,
     heirs_of,
     is_never_given,
     kind_of,
+    method_of,
+    result_of,
     stands_for,
 )
 from audit.readers.packages import of_framework
 from audit.readers.pyfiles import PARSERS, of_flask, of_loaded_file, option_of, section_of_ini, variable_of_helper
+from audit.readers.sends import uses_of
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Listing, Scalar, Table, flatten, read_json, read_yaml
 from audit.readers.walk import text_of
@@ -54,6 +58,7 @@ from audit.readers.walk import text_of
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
 READS: Final = frozenset({"get", "items", "keys", "values", "copy"})
 HARMLESS: Final = CLASSES | {
+    "update",
     "Consumer",
     "AdminClient",
     "copy",
@@ -97,9 +102,11 @@ SPEAKS: Final = re.compile(
 
 def read_python(source: Text, reading: Collected) -> bool:
     """Add the producers of a Python source; whether there are any."""
-    if not SPEAKS.search(source.content):
-        return False
     if TESTS.search(source.path):
+        return False
+    if (uses := uses_of(source.content)) is not None:
+        reading.uses[source.path] = uses
+    if not SPEAKS.search(source.content):
         return False
     try:
         with warnings.catch_warnings():
@@ -252,7 +259,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
         if package not in imported or not package or _only_asks(call, scopes[-1]):
             continue
         if package == "faststream":
-            if not re.search(r"\.publish(?:er)?\(", source.content):
+            if not _sends_below(source, OF_FASTSTREAM, "broker"):
                 continue  # it only subscribes
             client = "librdkafka" if "faststream.confluent" in source.content else client
 
@@ -676,13 +683,22 @@ BESIDE: Final = 100
 
 def _sends_with_faust(source: Text) -> bool:
     """Whether an application of Faust's sends: in its own file, or in a module below that imports it."""
-    if FAUST.search(source.content):
+    return _sends_below(source, FAUST, "app")
+
+
+OF_FASTSTREAM: Final = re.compile(r"\.publish(?:er)?\(")
+"""What a broker of FastStream's does that sends."""
+
+
+def _sends_below(source: Text, sends: re.Pattern[str], name: str) -> bool:
+    """Whether what a source makes sends: in its own file, or in a module beside or below that imports it."""
+    if sends.search(source.content):
         return True
     own = Path(source.path)
-    named = re.compile(rf"(?m)^\s*from\s+(?:[\w.]*\b{re.escape(own.stem)}\s+import\b|[\w.]+\s+import\b.*\bapp\b)")
+    named = re.compile(rf"(?m)^\s*from\s+(?:[\w.]*\b{re.escape(own.stem)}\s+import\b|[\w.]+\s+import\b.*\b{name}\b)")
     for path in islice(own.parent.rglob("*.py"), BESIDE):
-        other = text_of(path) if path != own else None
-        if other is not None and named.search(other.content) and FAUST.search(other.content):
+        other = text_of(path) if path != own and not TESTS.search(str(path)) else None
+        if other is not None and named.search(other.content) and sends.search(other.content):
             return True
     return False
 
@@ -760,7 +776,8 @@ def _calls(node: ast.AST, scopes: tuple[Scope, ...]) -> Iterator[tuple[tuple[Sco
 def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
     """The settings of a dictionary, or of the only one that a name is bound to; None if it cannot be followed."""
     if isinstance(argument, ast.Attribute) and getattr(argument.value, "id", "") in ("self", "cls"):
-        return _of_object(source, argument.attr, scopes)
+        own = _of_object(source, argument.attr, scopes)
+        return own if own is not None else _of_class(source, argument)
     if isinstance(argument, ast.Attribute):
         return _of_attribute(source, scopes[0], argument, called=False)
     if isinstance(argument, ast.Subscript):
@@ -888,8 +905,14 @@ def _of_section(source: Text, argument: ast.Subscript, scopes: tuple[Scope, ...]
         node = value if isinstance(value, ast.expr) else node
     if isinstance(node, ast.Call) and PARSERS.search(ast.unparse(node)) and len(path) == 1:
         return section_of_ini(source, path[0])
-    loads = isinstance(node, ast.Call) and _called_name(node) in LOADS
-    return _loaded(source, path) if loads else None
+    return _loaded(source, path) if isinstance(node, ast.Call) and _loads(node) else None
+
+
+def _loads(call: ast.Call) -> bool:
+    """Whether a call loads a file: by a function of a library's, or by one of its own file that returns that."""
+    own = _functions(MODULE.get()).get(_called_name(call), ())
+    result = result_of(own[0]) if len(own) == 1 and isinstance(call.func, ast.Name) else call
+    return isinstance(result, ast.Call) and _called_name(result) in LOADS
 
 
 def _of_handed_section(
@@ -958,10 +981,15 @@ def _without_lines(table: Table) -> Table:
 
 
 def _named_files(source: Text, name: str) -> Iterator[Text]:
-    """The files of a name beside a source, and one directory above."""
-    for folder in Path(source.path).absolute().parents[:2]:
-        if (found := text_of(folder / name)) is not None:
-            yield found
+    """The files of a name beside a source, and one directory above; in the directory too that stands before it, as in
+    `Path(__file__).parent / "config" / "kafka.yml"`.
+    """
+    joined = re.search(rf"((?:[\"'][\w.-]+[\"']\s*[/,]\s*){{1,5}})[\"']{re.escape(name)}[\"']", source.content)
+    below = Path(*re.findall(r"[\w.-]+", joined[1])) if joined else Path()
+    for folder in Path(source.path).absolute().parents[: 3 if joined else 2]:
+        for place in dict.fromkeys((folder / below / name, folder / name)):
+            if (found := text_of(place)) is not None:
+                yield found
 
 
 LOADED: Final[ContextVar[set[str]]] = ContextVar("LOADED")
@@ -998,10 +1026,24 @@ def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]
         outer = scopes[: max((at + 1 for at, each in enumerate(scopes) if isinstance(each, ast.ClassDef)), default=0)]
     if not outer:
         return None
+    heir = HEIR.get() if isinstance(outer[-1], ast.ClassDef) else None
+    if heir is not None and (instead := method_of(heir, name)) is not None:
+        return _of_heirs_method(heir, instead)
     functions = _functions(outer[-1]).get(name, ())
     if len(functions) == 1:
         return _of_function(source, functions[0], outer)
     return _of_package(source, scopes[0], name, called=True) if not functions and len(outer) == 1 else None
+
+
+def _of_heirs_method(heir: Kind, method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Setting] | None:
+    """The settings of what a method returns of the class that inherits from the one that makes the producer."""
+    tokens = BOUND.set(_dictionaries(heir.tree)), MODULE.set(heir.tree), HEIR.set(None)
+    try:
+        return _of_function(heir.source, method, (heir.tree, heir.owner))
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+        HEIR.reset(tokens[2])
 
 
 def _of_method(source: Text, function: ast.Attribute, scopes: tuple[Scope, ...]) -> list[Setting] | None:
@@ -1177,6 +1219,35 @@ def _of_object(source: Text, name: str, scopes: tuple[Scope, ...]) -> list[Setti
     return _made(source, bound[0], scopes) if len(bound) == 1 else None
 
 
+def _of_class(source: Text, argument: ast.Attribute) -> list[Setting] | None:
+    """The settings of a dictionary that a class has as a field, or the class that inherits from it: `options = {…}`."""
+    place = Place(source, MODULE.get(), argument)
+    further = stands_for(place)
+    if further is None or not isinstance(further.value, ast.Dict | ast.Call | ast.BinOp):
+        return None
+    if class_at(further.tree, further.value) is None or function_at(further.tree, further.value) is not None:
+        return None  # what a method binds it to
+    if _is_changed(further, argument.attr):
+        return None
+    tokens = BOUND.set(_dictionaries(further.tree)), MODULE.set(further.tree)
+    try:
+        return _literal(further.source, further.value, (further.tree,))
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+
+
+def _is_changed(place: Place, name: str) -> bool:
+    """Whether a file changes what a field of its classes has: `self.options["acks"] = 1`, `X.options.update(…)`."""
+    return any(
+        isinstance(each, ast.Attribute | ast.Subscript)
+        and isinstance(each.value, ast.Attribute)
+        and each.value.attr == name
+        and (isinstance(each.ctx, ast.Store) or getattr(each, "attr", "") in ("update", "pop", "setdefault", "clear"))
+        for each in ast.walk(place.tree)
+    )
+
+
 def _own(scope: Scope) -> Iterator[ast.AST]:
     """The nodes of a scope in the order of the source, without those of scopes inside it."""
     for child in ast.iter_child_nodes(scope):
@@ -1241,10 +1312,11 @@ def _changed(
         elif isinstance(node, ast.Call) and (method := _method(node, name)) not in {"", *READS}:
             plain = method == "update" and len(node.args) == 1 and not node.keywords
             more = _literal(source, node.args[0]) if plain else None
+            around: tuple[Scope, ...] = (MODULE.get(), scope) if scope is not MODULE.get() else (scope,)
             if plain and more is None and isinstance(node.args[0], ast.Subscript):
-                more = _of_section(
-                    source, node.args[0], (scope, MODULE.get()) if scope is not MODULE.get() else (scope,)
-                )
+                more = _of_section(source, node.args[0], around[::-1])
+            elif plain and more is None and isinstance(node.args[0], ast.Name):
+                more = _followed(source, node, node.args[0], around)
         if more is None:
             return None
         sure = id(node) in always

@@ -90,7 +90,7 @@ def gather(source: Text, language: str, root: Node, *, outside: bool = True) -> 
         if node.type == "property_declaration" and children_of(node, "modifiers") and "@Value" in source.content:
             if not keep_injected(node, found):
                 keep_constant(node, above, found)
-        elif node.type in DECLARES:
+        elif node.type in DECLARES and not _is_option(node, above, language):
             keep_constant(node, above, found)
         elif node.type in INJECTED:
             keep_injected(node, found)
@@ -117,6 +117,18 @@ def gather(source: Text, language: str, root: Node, *, outside: bool = True) -> 
         bodies = {**found.scopes, "": source.content}
         found.merges = tuple((scope, each) for scope, body in bodies.items() for each in MERGES.finditer(body))
     return found
+
+
+OF_OPTIONS: Final = re.compile(r"\w+(?:Options|Settings|Config|Configuration)")
+"""What a class of .NET's is called that settings are bound to."""
+
+
+def _is_option(node: Node, above: Sequence[Node], language: str) -> bool:
+    """Whether a property of C#'s is one of a class of options, whose initializer is only a default."""
+    if language != "cs" or node.type != "property_declaration" or not re.search(r"\b(?:set|init);", code_of(node)):
+        return False
+    around = next((each for each in reversed(above) if each.type in ("class_declaration", "record_declaration")), None)
+    return around is not None and OF_OPTIONS.fullmatch(name_of(around)) is not None
 
 
 FROM_FIELDS: Final = frozenset(

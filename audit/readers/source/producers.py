@@ -5,7 +5,7 @@ itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -196,6 +196,8 @@ def add_producer(pairs: list[Pair], maker: Maker, found: SourceWalk, reading: Co
     if maker.kind in ("KafkaSink", "FlinkKafkaProducer") and "EXACTLY_ONCE" in maker.text:
         note = "a sink that is exactly once sends in transactions"
         settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note=note))
+    if maker.kind in ("kafka-go", "kafka-go-config"):
+        settings = [each for one in settings for each in _without_first(one)]
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
         settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
     passed = PASSED.get(maker.kind, ())
@@ -224,6 +226,15 @@ def add_producer(pairs: list[Pair], maker: Maker, found: SourceWalk, reading: Co
             files=frozenset(found.taken),
         )
     )
+
+
+def _without_first(setting: Setting) -> Iterator[Setting]:
+    """A setting of kafka-go's: of its attempts the first is no retry, and 0 is its default."""
+    attempts = setting.key == "retries" and setting.known and setting.value.isdecimal()
+    if not attempts:
+        yield setting
+    elif setting.value != "0":
+        yield replace(setting, value=str(int(setting.value) - 1), note=setting.note or "MaxAttempts, without the first")
 
 
 OPTIONS: Final[Mapping[str, str]] = {
