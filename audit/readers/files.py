@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from audit.model import Client, InputProblem, Inputs, Origin, ProducerConfig, Setting
-from audit.readers import calls, keyed, objects, scripts
+from audit.readers import ansible, calls, keyed, objects, scripts
 from audit.readers.application import FILE as APPLICATION
 from audit.readers.application import read_applications
 from audit.readers.check import check
@@ -50,6 +50,7 @@ from audit.readers.releases import (
 )
 from audit.readers.services import read_dockerfiles
 from audit.readers.source import settle, topics_of_module
+from audit.readers.stages import with_stages
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Table, read_json, read_yaml
 from audit.readers.variables import read_variables
@@ -82,6 +83,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     objects.forget()
     scripts.forget()
     calls.forget()
+    ansible.forget()
     tops: dict[str, Path] = {}
     named = [str(path) for path in paths]
     if STDIN in named:
@@ -108,7 +110,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     reading.producers, environments = placed(reading.producers, reading.workloads)
     environments = [*reading.environments, *environments]
     reading.producers = join_environments(reading.producers, environments, reading.read)
-    reading.producers = _with_sends(told_once(reading.producers))
+    reading.producers = _with_sends(with_stages(told_once(reading.producers), reading, read_text))
     reading.producers = [
         with_topics(each, environments, lambda unit: _look_up(unit, reading)) for each in reading.producers
     ]
@@ -180,17 +182,24 @@ SAMPLE: Final = re.compile(r"\.env[._-](?:example|sample|template|dist|defaults?
 
 
 def _is_sample(path: str, reading: Collected) -> bool:
-    """Whether a .env file is the sample of one that a Compose file beside it takes its variables from."""
+    """Whether a .env file is the sample of one that a Compose file beside it takes its variables from, or a program
+    whose sources tell its producer.
+    """
+    if SAMPLE.fullmatch(Path(path).name) is None:
+        return False
+    if any(one.framework == "python" for one in reading.producers) or any(one.followed for one in reading.made):
+        return True
     folder = Path(path).parent
     beside = {Path(each).name for each in reading.read if Path(each).absolute().parent == folder}
     composed = any(re.match(r"(?:docker-)?compose\b", each) for each in beside)
-    return composed and SAMPLE.fullmatch(Path(path).name) is not None
+    return composed
 
 
 def _read(candidate: Candidate, reading: Collected) -> None:
     """Read one file. What is not Kafka's at all leaves no trace but a count."""
     source = candidate.text
     chart = chart_of(source.path, reading.charts)
+    source = ansible.rendered(source)
     if chart is not None:
         template, source = source, rendered(source, chart)
     elif not candidate.named and has_templates(source.path):
@@ -203,6 +212,9 @@ def _read(candidate: Candidate, reading: Collected) -> None:
             reading.problems.append(source.problem("unreadable", None, NOTHING, do))
         return
     reading.read.append(source.path)
+    if chart is not None and chart.layers:
+        root = next(each for each, one in reading.charts.items() if one is chart)
+        reading.templates_of_charts.setdefault(root, []).append(template)
     before, problems = reading.count(), len(reading.problems)
     try:
         read_text(source, reading)
@@ -431,18 +443,32 @@ FACTORIES: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions", "K
 
 
 def _only_receives(producer: ProducerConfig, uses: Mapping[str, set[bool]], reading: Collected) -> bool:
-    """Whether what Spring Boot configures is only received with: nothing is said of a producer, the sources of the
-    module receive, and none sends. A module without an application of its own may be a library that sends for it.
+    """Whether what Spring Boot configures is only received with: the sources of the module receive, none sends, and
+    where something is said of a producer none calls what may. A module without an application of its own may be a
+    library that sends for it.
     """
+    if _is_section(producer) and producer.unit not in ("", NAMED):
+        return uses.get(producer.unit) == {False} and not any(True in sends for sends in uses.values())
     if producer.framework == "" and producer.origin.path.endswith(".json") and "group.id" in producer.settings:
         return uses.get(producer.unit) == {False} and not any(True in sends for sends in uses.values())
     if producer.framework != "spring" or not producer.unit or producer.topics or uses.get(producer.unit) != {False}:
         return False
-    if any(".producer." in each.written or each.key in PRODUCERS for each in producer.settings.values()):
+    said = any(".producer." in each.written or each.key in PRODUCERS for each in producer.settings.values())
+    if said and _may_send(producer.unit):
         return False
     applications = {each.unit for each in reading.producers if each.framework == "spring"}
     libraries = [module for module, sends in uses.items() if True in sends and module not in applications]
     return not any(_may_depend_on(producer.unit, module) for module in libraries)
+
+
+HANDS_ON: Final = re.compile(r"(?i)\b\w*(?:publish|emit|outbox|produc|send|notif|dispatch)\w*\s*\(")
+"""What a source calls that may send, of a library's that is not here."""
+
+
+def _may_send(unit: str) -> bool:
+    """Whether a source of a module calls what may send for it, so that what its file says of producers counts."""
+    texts = [each for language in ("java", "kt") for each in calls.sources_of(Path(unit), language)]
+    return any(HANDS_ON.search(each.content) for each in texts)
 
 
 NEEDS: Final = re.compile(r"<dependency>|\b(?:implementation|api|compile)\b")

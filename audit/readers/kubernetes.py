@@ -8,6 +8,7 @@ be in another file. Secrets are never looked into: what comes from one is not kn
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -20,7 +21,7 @@ from audit.readers.connect import read_connector, read_worker
 from audit.readers.creates import made_with
 from audit.readers.environments import program_of
 from audit.readers.format import JSON, YAML, Document, Format
-from audit.readers.kustomize import generated
+from audit.readers.kustomize import generated, patches_of
 from audit.readers.names import latest, under
 from audit.readers.pipelines import read_runtime
 from audit.readers.placeholders import Lookup
@@ -80,7 +81,7 @@ def read_resource(source: Text, document: Table, reading: Collected) -> None:
     elif any(read(source, document, reading) for read in (read_operated, read_released, read_runtime)):
         pass
     elif kind == "ConfigMap":
-        reading.config_maps[_name(document)] = (source, document)
+        reading.config_maps.setdefault(_name(document), []).append((source, document))
         for key, _, value in document.table("data").items:
             if reading.is_file(key) and isinstance(value, Scalar) and value.text.strip():
                 reading.nested(inner(value, source, f"{_name(document)}/{key}"))
@@ -139,14 +140,31 @@ def _variable(source: Text, entry: Table, name: str, reading: Collected) -> Sett
 
 def _from_map(name: str, prefix: str, where: Text, reading: Collected) -> list[Setting]:
     """The values of a ConfigMap, as variables of a resource that is in a file."""
-    if name not in reading.config_maps:
+    maps = _in_force(reading.config_maps.get(name, ()), reading)
+    if not maps:
         return [dataclasses.replace(each, key=prefix + each.key) for each in generated(name, where.path, reading)]
-    source, document = reading.config_maps[name]
     return [
         Setting(prefix + key, value.text.strip(), source.origin(line))
+        for source, document in maps
         for key, line, value in document.table("data").items
         if isinstance(value, Scalar) and not reading.is_file(key)
     ]
+
+
+def _in_force(maps: Sequence[tuple[Text, Table]], reading: Collected) -> list[tuple[Text, Table]]:
+    """Of the ConfigMaps of a name the last that is no patch of an overlay's, and above it the patch of the stage that
+    is read; a patch alone where there is nothing else.
+    """
+    patches = set(patched(reading))
+    own = [each for each in maps if each[0].path not in patches] or list(maps)
+    return [*own[-1:], *(each for each in maps if each[0].path == reading.patch)]
+
+
+def patched(reading: Collected) -> list[str]:
+    """The files with ConfigMaps that kustomizations have as patches, of those that were read."""
+    named = patches_of(reading) if reading.kustomizations else frozenset()
+    paths = [source.path for maps in reading.config_maps.values() for source, _ in maps]
+    return [each for each in dict.fromkeys(paths) if os.path.abspath(each) in named]
 
 
 def _dollars(setting: Setting, variables: Mapping[str, Setting], outside: Lookup) -> Setting:
@@ -241,22 +259,49 @@ def _confluent(source: Text, document: Table, reading: Collected) -> None:
     """Confluent for Kubernetes: workers, connectors and topics."""
     kind, spec = document.text("kind"), document.table("spec")
     if kind == "Connect":
-        own = [
-            Setting(key.strip(), value.strip(), source.origin(each.line))
-            for each in spec.scalars("configOverrides", "server")
-            for key, _, value in [each.text.partition("=")]
-        ]
+        own = _overridden(source, spec)
         at = spec.text("dependencies", "kafka", "bootstrapEndpoint")
         own.append(Setting("bootstrap.servers", at, source.origin(spec.line)))
         image = spec.text("image", "application")
         told = f"{source.origin(spec.line)}: image {image}"
         read_worker(source, own, reading, "any", name=_name(document), release=release_of(image), release_from=told)
+    if kind == "Kafka":
+        _confluents_brokers(source, document, reading)
     if kind == "KafkaTopic":
         _described(source, spec.text("name") or _name(document), spec, "replicas", "configs", reading)
     elif kind == "Connector" and spec.text("class"):
         line = next((line for key, line, _ in spec.items if key == "class"), spec.line)
         mark = Setting("connector.class", spec.text("class"), source.origin(line))
         read_connector(_name(document), [mark, *_config(source, spec.table("configs"))], reading, "any")
+
+
+def _overridden(source: Text, spec: Table) -> list[Setting]:
+    """What a resource of Confluent's sets beside what the operator does, `NAME=VALUE` in each line."""
+    return [
+        Setting(key.strip(), value.strip(), source.origin(each.line))
+        for each in spec.scalars("configOverrides", "server")
+        for key, _, value in [each.text.partition("=")]
+    ]
+
+
+def _confluents_brokers(source: Text, document: Table, reading: Collected) -> None:
+    """Add the brokers of a Kafka resource of Confluent's, whose service has its name."""
+    spec, name, namespace = document.table("spec"), _name(document), document.text("metadata", "namespace")
+    image = spec.text("image", "application")
+    release = release_of(image)
+    reading.broker(
+        BrokerConfig(
+            name=name,
+            release=release,
+            release_from=f"{source.origin(spec.line)}: image {image}" if release else "",
+            mode="kraft" if spec.table("dependencies", "kRaftController").items else "zookeeper",
+            settings=latest(_overridden(source, spec)),
+            replicas=_number(spec, "replicas"),
+            addresses=(name,),
+            namespace=namespace,
+            origin=source.origin(document.line),
+        )
+    )
 
 
 def _jikkou(source: Text, document: Table, reading: Collected) -> None:

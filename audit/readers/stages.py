@@ -1,0 +1,158 @@
+"""Stages that a deployment has beside what is in force by itself: layers of a chart's values, overlays of Kustomize's.
+
+A chart is read with its `values.yaml`; a kustomization without the ConfigMaps that overlays patch. What a layer or an
+overlay makes of the same resources is read apart, and compared: a producer that it gives other settings of those that
+decide, or other addresses, is one more, told at the layer's file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from types import MappingProxyType
+from typing import Final
+
+from audit.model import Origin, ProducerConfig, Setting
+from audit.readers.application import read_applications
+from audit.readers.collect import Collected
+from audit.readers.helm import Chart, rendered
+from audit.readers.kubernetes import patched, read_containers
+from audit.readers.once import decides
+from audit.readers.text import Text, Unreadable
+
+Reader = Callable[[Text, Collected], None]
+"""Offers a text to the formats."""
+MOST: Final = 8
+"""Layers of a chart, or overlays, that are read."""
+LARGEST: Final = 60
+"""Templates of a chart that are read once more for each layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What a stage has in place of what is in force by itself: producers, and variables of workloads."""
+
+    path: str
+    producers: tuple[tuple[ProducerConfig, ProducerConfig], ...]
+    """Each with what it is without the stage, first."""
+    variables: Mapping[str, tuple[Setting, Setting]]
+    """By where a variable is set without the stage: what it is there, and in the stage."""
+
+
+def with_stages(producers: Sequence[ProducerConfig], reading: Collected, read: Reader) -> list[ProducerConfig]:
+    """Producers, and those that stages give other settings."""
+    found = list(producers)
+    for stage in (*_of_charts(reading, read), *_of_overlays(reading)):
+        found += [made for each in producers if (made := _staged(each, stage)) is not None]
+    return found
+
+
+def _of_charts(reading: Collected, read: Reader) -> Iterator[_Stage]:
+    for root, templates in reading.templates_of_charts.items():
+        chart = reading.charts.get(root)
+        if chart is None or not chart.layers or len(templates) > LARGEST:
+            continue
+        base = _read(templates, chart, reading, read)
+        for path, _ in chart.layers[:MOST]:
+            layer = chart.staged(path)
+            if any(rendered(each, layer).content != rendered(each, chart).content for each in templates):
+                named = _as_named(path, root, templates[0])
+                yield _compared(named, base, _read(templates, layer, reading, read))
+
+
+def _as_named(path: str, root: Path, template: Text) -> str:
+    """A file of a chart's directory, as the user named that."""
+    return os.path.join(template.path.rpartition("/templates/")[0], os.path.relpath(path, root))
+
+
+def _read(templates: Sequence[Text], chart: Chart, reading: Collected, read: Reader) -> Collected:
+    """What the templates of a chart have with some values."""
+    own = reading.apart()
+    own.nested = lambda inside: _quietly(inside, own, read)
+    for each in templates:
+        _quietly(rendered(each, chart), own, read)
+    read_applications(own)
+    read_containers(own)
+    return own
+
+
+def _quietly(text: Text, own: Collected, read: Reader) -> None:
+    try:
+        read(text, own)
+    except Unreadable:
+        return  # it is told where the template is read by itself
+
+
+def _of_overlays(reading: Collected) -> Iterator[_Stage]:
+    """What patches of ConfigMaps make of the containers that have these."""
+    if not reading.kustomizations or not reading.containers:
+        return
+    base = _of_containers(reading, "")
+    for path in patched(reading)[:MOST]:
+        yield _compared(path, base, _of_containers(reading, path))
+
+
+def _of_containers(reading: Collected, patch: str) -> Collected:
+    """What the containers of all files configure, with the ConfigMaps that a patch changes."""
+    own = reading.apart()
+    own.containers, own.config_maps = list(reading.containers), reading.config_maps
+    own.kustomizations, own.patch = reading.kustomizations, patch
+    read_containers(own)
+    return own
+
+
+def _compared(path: str, base: Collected, other: Collected) -> _Stage:
+    """What differs in a stage."""
+    by_name = {_named(each): each for each in base.producers}
+    pairs = [(by_name[_named(each)], each) for each in other.producers if _named(each) in by_name]
+    variables = {
+        str(before.origin): (before, after[name])
+        for (names, own), (others, after) in zip(base.workloads, other.workloads, strict=False)
+        if names == others
+        for name, before in own.items()
+        if name in after and after[name].value != before.value
+    }
+    return _Stage(path, tuple((one, each) for one, each in pairs if _differs(one, each)), variables)
+
+
+def _named(producer: ProducerConfig) -> tuple[str, ...]:
+    return producer.name, producer.framework, producer.spelling, producer.origin.path
+
+
+def _differs(one: ProducerConfig, other: ProducerConfig) -> bool:
+    """Whether two are not the same in what decides, or where they send to."""
+    return (decides(one), _address(one)) != (decides(other), _address(other))
+
+
+def _address(producer: ProducerConfig) -> str:
+    setting = producer.settings.get("bootstrap.servers")
+    return setting.value if setting is not None else ""
+
+
+SET: Final = re.compile(r"\$\{\w+\} is set, (.+)")
+"""How it is told that a container's variable stands in place of a placeholder."""
+
+
+def _staged(producer: ProducerConfig, stage: _Stage) -> ProducerConfig | None:
+    """A producer as a stage has it; None if that says nothing else of it."""
+    settings = dict(producer.settings)
+    for before, after in stage.producers:
+        if any(before.settings.get(key) == each for key, each in producer.settings.items()):
+            settings |= {key: each for key, each in after.settings.items() if before.settings.get(key) != each}
+    for key, each in producer.settings.items():
+        told = SET.fullmatch(each.note)
+        if told is not None and told[1] in stage.variables:
+            _, after_it = stage.variables[told[1]]
+            note = each.note.replace(told[1], str(after_it.origin))
+            settings[key] = dataclasses.replace(each, value=after_it.value, known=after_it.known, note=note)
+    made = dataclasses.replace(
+        producer,
+        name=f"{producer.name} ({PurePath(stage.path).name})",
+        settings=MappingProxyType(settings),
+        origin=Origin(stage.path, 1),
+    )
+    return made if _differs(producer, made) else None
