@@ -55,6 +55,7 @@ def by_subclass(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> tuple
     """
     asked = _asked(pairs, maker, found)
     heirs = _inheriting(maker, found) if asked.is_any else []
+    pairs = [each for each in pairs if not any(heir.has_own(each, found) for heir in heirs)]
     told: dict[object, tuple[Caller, list[Pair]]] = {}
     giving, whole = 0, True
     for heir in heirs:
@@ -170,9 +171,10 @@ def _pairs_between(heir: _Heir, opened: int, walk: SourceWalk) -> list[Pair]:
 
 def _is_never_made(maker: Maker, found: SourceWalk) -> bool:
     """Whether the class that makes a producer is abstract; in a script, that nobody makes one of it counts too."""
-    if re.search(r"(?m)^[\w ]*\b(?:(?:abstract|sealed)\s+class|trait)\b", found.source.content) is not None:
-        return True
     name = _class_of(maker, found)
+    abstract = rf"\b(?:(?:abstract|sealed)\s+(?:\w+\s+)*class|trait)\s+{re.escape(name)}\b"
+    if name and re.search(abstract, found.source.content) is not None:
+        return True
     made = re.compile(rf"\bnew\s+{re.escape(name)}\b")
     return found.language in SCRIPTS and bool(name) and not any(made.search(each.content) for each in _sources(found))
 
@@ -195,6 +197,10 @@ class _Heir:
         """Whether a place in the source's bytes is in it."""
         return self.start <= len(self.source.content.encode(errors="replace")[:at].decode(errors="replace")) < self.end
 
+    def has_own(self, pair: Pair, found: SourceWalk) -> bool:
+        """Whether a setting of the file that makes the producer stands in it."""
+        return pair.other is None and self.source.path == found.source.path and self.has(pair.start)
+
 
 CLASSES: Final = re.compile(
     r"(?m)^[ \t]{0,4}(?:(?:public|internal|open|abstract|sealed|export|default)\s+)*(?:class|trait)\s+(\w+)"
@@ -212,9 +218,10 @@ EXTENDS: Final[Mapping[str, str]] = {
 
 
 def _class_of(maker: Maker, found: SourceWalk) -> str:
-    """The class that a producer is made in, if it is the only one of its file; empty if it is not."""
-    classes = CLASSES.findall(found.source.content)
-    return classes[0] if len(classes) == 1 and (maker.scope or found.language in ("kt", "scala")) else ""
+    """The class that a producer is made in: the last one that begins before it; empty if there is none."""
+    before = len(found.encoded[: maker.start].decode(errors="replace"))
+    classes = [each[1] for each in CLASSES.finditer(found.source.content) if each.start() < before]
+    return classes[-1] if classes and (maker.scope or found.language in ("kt", "scala")) else ""
 
 
 def _sources(found: SourceWalk) -> Sequence[Text]:
@@ -225,16 +232,14 @@ def _sources(found: SourceWalk) -> Sequence[Text]:
 
 
 def _inheriting(maker: Maker, found: SourceWalk) -> list[_Heir]:
-    """The classes of a program's module that inherit from the one that a producer is made in, if it is the only one of
-    its file.
-    """
+    """The classes of a program's module that inherit from the one that a producer is made in."""
     name = _class_of(maker, found)
     if found.language not in EXTENDS or not name:
         return []
     inherits = re.compile(EXTENDS[found.language].format(name))
     heirs: list[_Heir] = []
     for each in _sources(found):
-        if name not in each.content or each.path == found.source.path:
+        if name not in each.content:
             continue
         begins = [one.start() for one in re.finditer(r"\b(?:class|object|interface)\s+\w+", each.content)]
         for one in inherits.finditer(each.content):

@@ -82,6 +82,20 @@ def test_heirs_of_java(tmp_path, head, more, rest, heir) -> None:
     assert told(tmp_path, {**files, "build.gradle": GRADLE}) == {"One.java": "all", "Two.java": "1"}
 
 
+def test_heirs_that_stand_in_the_same_file(tmp_path) -> None:
+    base = (
+        JAVA.replace("HEAD", "")
+        .replace("MORE", "customise(p);")
+        .replace("REST", "abstract void customise(Properties p);")
+    )
+    heir = 'class NAME extends Base { void customise(Properties p) { p.put("acks", "VALUE"); } }\n'
+    text = base + "".join(
+        heir.replace("NAME", name).replace("VALUE", value) for name, value in (("A", "all"), ("B", "1"))
+    )
+    found = read(tmp_path, {"build.gradle": GRADLE, "src/main/java/a/Base.java": text}).producers
+    assert {each.name: each.settings["acks"].value for each in found} == {"Base.java, A": "all", "Base.java, B": "1"}
+
+
 def test_a_heir_that_gives_what_is_not_told_leaves_it_unknown(tmp_path) -> None:
     base = JAVA.replace("HEAD", "Map<String, Object> more").replace("MORE", "p.putAll(more);").replace("REST", "")
     files = {
