@@ -1,8 +1,8 @@
 """Stages that a deployment has beside what is in force by itself: layers of a chart's values, overlays of Kustomize's.
 
 A chart is read with its `values.yaml`; a kustomization without the ConfigMaps that overlays patch. What a layer or an
-overlay makes of the same resources is read apart, and compared: a producer that it gives other settings of those that
-decide, or other addresses, is one more, told at the layer's file.
+overlay makes of the same resources is read apart, and compared. A producer that gets other settings of those that
+decide, or other addresses, is one more. It stands at the layer's file.
 """
 
 from __future__ import annotations
