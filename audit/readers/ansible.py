@@ -25,6 +25,8 @@ PLAIN: Final = frozenset({"lower", "string", "int", "bool", "trim", "to_json", "
 """Filters after which a value is what it is, or the default that they have."""
 HIGHEST: Final = 5
 """How many directories above a role are looked into for variables of a group."""
+DEEPEST: Final = 3
+"""How deep variables stand in one another."""
 OTHERS: Final = 200
 """Files of variables of groups and hosts that are looked into."""
 
@@ -35,6 +37,13 @@ def rendered(source: Text) -> Text:
     if not source.path.endswith(END) or Path(source.path).absolute().parent.name != "templates":
         return source
     return replace(source, content=EXPRESSION.sub(lambda found: _value(found, role), source.content))
+
+
+def filled(text: str, role: Path) -> str:
+    """A text of a role's with its expressions replaced by what its variables say, which may have some themselves."""
+    for _ in range(DEEPEST):
+        text = EXPRESSION.sub(lambda found: _variables(role).get(found[1], found[0]), text)
+    return text
 
 
 def _value(found: re.Match[str], role: Path) -> str:

@@ -5,6 +5,7 @@ Compose resolves `${NAME:-default}` and `$NAME` itself, from the shell and from 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -121,7 +122,7 @@ def _context(source: Text, service: Table) -> str:
     context = service.text("build") or service.text("build", "context")
     if not context or "$" in context or "://" in context:
         return ""
-    return str(Path(source.path).absolute().parent / context)
+    return os.path.normpath(Path(source.path).absolute().parent / context)
 
 
 def _built_from(source: Text, service: Table, look_up: Lookup) -> tuple[str, list[Setting]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -23,6 +23,7 @@ from audit.readers.environments import program_of
 from audit.readers.format import JSON, YAML, Document, Format
 from audit.readers.kustomize import generated, patches_of
 from audit.readers.names import latest, under
+from audit.readers.patches import bases, containers_of, entries_of, patches
 from audit.readers.pipelines import read_runtime
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
@@ -86,7 +87,7 @@ def read_resource(source: Text, document: Table, reading: Collected) -> None:
             if reading.is_file(key) and isinstance(value, Scalar) and value.text.strip():
                 reading.nested(inner(value, source, f"{_name(document)}/{key}"))
     elif kind in WORKLOADS:
-        for container in _containers(document):
+        for container in containers_of(document):
             reading.containers.append((source, container, _name(document), document.text("metadata", "namespace")))
 
 
@@ -94,24 +95,19 @@ def _name(document: Table) -> str:
     return document.text("metadata", "name")
 
 
-def _containers(document: Table) -> Iterator[Table]:
-    """The containers of a workload, wherever its pod template is."""
-    spec = document.table("spec")
-    for at in (spec, spec.table("template", "spec"), spec.table("jobTemplate", "spec", "template", "spec")):
-        yield from at.tables("containers")
-
-
 def read_containers(reading: Collected) -> None:
     """Add what the environment of every container configures."""
-    for source, container, workload, namespace in reading.containers:
+    among = bases(reading)
+    for each_container in among:
+        source, container, workload, namespace = each_container
         reading.namespace = namespace
         outside = reading.look_up()
         given: list[Setting] = []
         for each in container.tables("envFrom"):
             given += _from_map(each.text("configMapRef", "name"), each.text("prefix"), source, reading)
-        for each in container.tables("env"):
+        for where, each in entries_of(each_container, among, reading):
             if name := each.text("name"):
-                given.append(_variable(source, each, name, reading))
+                given.append(_variable(where, each, name, reading))
         by_name = latest(given)
 
         own = [_dollars(each, by_name, outside) for each in by_name.values()]
@@ -155,16 +151,19 @@ def _in_force(maps: Sequence[tuple[Text, Table]], reading: Collected) -> list[tu
     """Of the ConfigMaps of a name the last that is no patch of an overlay's, and above it the patch of the stage that
     is read; a patch alone where there is nothing else.
     """
-    patches = set(patched(reading))
-    own = [each for each in maps if each[0].path not in patches] or list(maps)
+    changed = set(patched(reading))
+    own = [each for each in maps if each[0].path not in changed] or list(maps)
     return [*own[-1:], *(each for each in maps if each[0].path == reading.patch)]
 
 
 def patched(reading: Collected) -> list[str]:
-    """The files with ConfigMaps that kustomizations have as patches, of those that were read."""
+    """The files with ConfigMaps that kustomizations have as patches, of those that were read, and those that patch the
+    environment of containers.
+    """
     named = patches_of(reading) if reading.kustomizations else frozenset()
     paths = [source.path for maps in reading.config_maps.values() for source, _ in maps]
-    return [each for each in dict.fromkeys(paths) if os.path.abspath(each) in named]
+    paths = [each for each in paths if os.path.abspath(each) in named]
+    return list(dict.fromkeys([*paths, *(each.path for each in patches(reading))]))
 
 
 def _dollars(setting: Setting, variables: Mapping[str, Setting], outside: Lookup) -> Setting:

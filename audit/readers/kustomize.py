@@ -64,6 +64,13 @@ def patches_of(reading: Collected) -> frozenset[str]:
     return frozenset(one for each in reading.kustomizations for one in _Layer(*each).patches)
 
 
+def patched_by(path: str, reading: Collected) -> list[str]:
+    """The files of what a file is a patch of, by their whole paths."""
+    layers = {each.folder: each for each in (_Layer(*one) for one in reading.kustomizations)}
+    named = [each for each in layers.values() if os.path.abspath(path) in each.patches]
+    return sorted({one for each in named for one in _reached(each, layers)} - {os.path.abspath(path)})
+
+
 def generated(name: str, path: str, reading: Collected) -> list[Setting]:
     """The variables of a ConfigMap that kustomizations generate for a resource of a file."""
     layers = {each.folder: each for each in (_Layer(*one) for one in reading.kustomizations)}

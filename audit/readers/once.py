@@ -11,6 +11,7 @@
 application's, with what the other says |
 | a template of Ansible's, and variables that such templates are filled with | the template |
 | an agent's own file, and the same in a ConfigMap or in values of a chart | the agent's own |
+| a section of appsettings.json, and that of an environment's file that says the same | the first |
 | a worker of Connect's as a service of Compose's, and its file of properties, which say the same | the service |
 
 Two producers that differ in what decides over records are two, unless one file is put above the other.
@@ -55,7 +56,17 @@ NOTE: Final = "files that are put above each other say otherwise"
 def told_once(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     """Producers, each of those that are one in the place that is kept."""
     kept = list(producers)
-    for join in (_filled, _connectors, _composed, _workloads, _images, _deployed, _agents, _workers):
+    for join in (
+        _filled,
+        _settings_of_dotnet,
+        _connectors,
+        _composed,
+        _workloads,
+        _images,
+        _deployed,
+        _agents,
+        _workers,
+    ):
         kept = join(kept)
     return kept
 
@@ -116,6 +127,27 @@ def _filled(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     if not any(each.origin.path.endswith(".j2") for each in producers):
         return list(producers)
     return [each for each in producers if each.framework or not VARIABLES.search(each.origin.path)]
+
+
+OF_ENVIRONMENT: Final = re.compile(r"appsettings\.[\w-]+\.json", re.IGNORECASE)
+
+
+def _settings_of_dotnet(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
+    """Producers of sections of .NET's settings, those of an environment's file with what appsettings.json says below;
+    without them, if they say nothing else of what decides, or of addresses.
+    """
+    bases = {(_folder(each), each.spelling): each for each in producers if _file(each).lower() == "appsettings.json"}
+    kept = []
+    for each in producers:
+        base = bases.get((_folder(each), each.spelling)) if OF_ENVIRONMENT.fullmatch(_file(each)) else None
+        if base is None:
+            kept.append(each)
+            continue
+        whole = _above(base, each)
+        at = [_servers(one.settings.get("bootstrap.servers")) for one in (base, whole)]
+        if decides(whole) != decides(base) or at[0] != at[1]:
+            kept.append(dataclasses.replace(each, settings=whole.settings))
+    return kept
 
 
 def _composed(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:

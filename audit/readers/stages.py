@@ -19,6 +19,7 @@ from typing import Final
 from audit.model import Origin, ProducerConfig, Setting
 from audit.readers.application import read_applications
 from audit.readers.collect import Collected
+from audit.readers.environments import FILES, PROGRAMS, VARIABLE
 from audit.readers.helm import Chart, rendered
 from audit.readers.kubernetes import patched, read_containers
 from audit.readers.once import decides
@@ -41,13 +42,40 @@ class _Stage:
     """Each with what it is without the stage, first."""
     variables: Mapping[str, tuple[Setting, Setting]]
     """By where a variable is set without the stage: what it is there, and in the stage."""
+    added: tuple[tuple[tuple[str, ...], Mapping[str, Setting], Mapping[str, Setting]], ...] = ()
+    """Variables that only the stage sets: the names that their program may have, those, and what is set without it."""
+    framework: tuple[ProducerConfig, ...] = ()
+    """Producers that only variables of the stage configure: of an application's framework, or by themselves."""
 
 
 def with_stages(producers: Sequence[ProducerConfig], reading: Collected, read: Reader) -> list[ProducerConfig]:
     """Producers, and those that stages give other settings."""
     found = list(producers)
     for stage in (*_of_charts(reading, read), *_of_overlays(reading)):
-        found += [made for each in producers if (made := _staged(each, stage)) is not None]
+        alone = len({each.unit for each in producers if each.framework in OF_PROGRAMS}) == 1
+        found += [made for each in producers if (made := _staged(each, stage, alone=alone)) is not None]
+        found += [
+            each
+            for each in stage.framework
+            if not any(one.framework in ({each.framework} & FILES or OF_PROGRAMS) for one in producers)
+        ]
+    return found
+
+
+def in_environment(
+    producers: Sequence[ProducerConfig], others: Sequence[ProducerConfig], path: str
+) -> list[ProducerConfig]:
+    """What a file of an environment's makes of producers: those of another reading that differ in what decides."""
+    left = list(others)
+    found = []
+    for each in producers:
+        other = next((one for one in left if (one.name, one.origin) == (each.name, each.origin)), None)
+        if other is None:
+            continue
+        left.remove(other)
+        if decides(each) != decides(other):
+            name = f"{other.name} ({PurePath(path).name})"
+            found.append(dataclasses.replace(other, name=name, origin=Origin(path, 1)))
     return found
 
 
@@ -116,11 +144,20 @@ def _compared(path: str, base: Collected, other: Collected) -> _Stage:
         for name, before in own.items()
         if name in after and after[name].value != before.value
     }
-    return _Stage(path, tuple((one, each) for one, each in pairs if _differs(one, each)), variables)
+    added = tuple(
+        (names, {name: each for name, each in after.items() if name not in own}, own)
+        for (names, own), (others, after) in zip(base.workloads, other.workloads, strict=False)
+        if names == others and after.keys() - own.keys()
+    )
+    more = tuple(each for each in other.producers if _named(each) not in by_name)
+    return _Stage(path, tuple((one, each) for one, each in pairs if _differs(one, each)), variables, added, more)
+
+
+OF_PROGRAMS: Final = PROGRAMS | FILES
 
 
 def _named(producer: ProducerConfig) -> tuple[str, ...]:
-    return producer.name, producer.framework, producer.spelling, producer.origin.path
+    return producer.name, producer.framework, producer.spelling
 
 
 def _differs(one: ProducerConfig, other: ProducerConfig) -> bool:
@@ -133,12 +170,18 @@ def _address(producer: ProducerConfig) -> str:
     return setting.value if setting is not None else ""
 
 
+def _of_stage(path: str) -> str:
+    """What a stage is called: by its file, or the directory of its kustomization."""
+    file = PurePath(path)
+    return file.parent.name if file.name.lower().startswith("kustomization.") else file.name
+
+
 SET: Final = re.compile(r"\$\{\w+\} is set, (.+)")
 """How it is told that a container's variable stands in place of a placeholder."""
 
 
-def _staged(producer: ProducerConfig, stage: _Stage) -> ProducerConfig | None:
-    """A producer as a stage has it; None if that says nothing else of it."""
+def _staged(producer: ProducerConfig, stage: _Stage, *, alone: bool) -> ProducerConfig | None:
+    """A producer as a stage has it; None if that says nothing else of it. `alone`: no other program is told of."""
     settings = dict(producer.settings)
     for before, after in stage.producers:
         if any(before.settings.get(key) == each for key, each in producer.settings.items()):
@@ -149,9 +192,23 @@ def _staged(producer: ProducerConfig, stage: _Stage) -> ProducerConfig | None:
             _, after_it = stage.variables[told[1]]
             note = each.note.replace(told[1], str(after_it.origin))
             settings[key] = dataclasses.replace(each, value=after_it.value, known=after_it.known, note=note)
+    for names, variables, own in stage.added:
+        origins = {str(each.origin) for each in own.values()}
+        told_of = {told[1] for each in settings.values() if (told := SET.fullmatch(each.note)) is not None}
+        if not (alone or told_of & origins or Path(producer.unit).name in names):
+            continue
+        for key, each in settings.items():
+            asked = VARIABLE.search(each.note if each.known else each.value)
+            if asked is not None and asked[1] in variables and "is set" not in each.note:
+                value = variables[asked[1]]
+                note = f"${{{asked[1]}}} is set, {value.origin}"
+                settings[key] = dataclasses.replace(each, value=value.value, known=value.known, note=note)
+    for one in stage.framework:
+        if one.framework == producer.framework and (alone or Path(producer.unit).name == one.name):
+            settings |= one.settings
     made = dataclasses.replace(
         producer,
-        name=f"{producer.name} ({PurePath(stage.path).name})",
+        name=f"{producer.name} ({_of_stage(stage.path)})",
         settings=MappingProxyType(settings),
         origin=Origin(stage.path, 1),
     )
