@@ -151,6 +151,10 @@ def is_sink(options: Sequence[Setting]) -> bool:
     return any("kafka" in kind for kind in kinds) and any(key.startswith("properties.") for key in by_key)
 
 
+OF_GUARANTEES: Final = "2.4.1"
+"""The oldest kafka-clients of a connector that has `sink.delivery-guarantee`, which Flink 1.15 brought."""
+
+
 def read_sink(name: str, options: Sequence[Setting], reading: Collected, *, certain: bool) -> None:
     """Add a table's producer, if it is a sink."""
     by_key = latest(options)
@@ -175,6 +179,8 @@ def read_sink(name: str, options: Sequence[Setting], reading: Collected, *, cert
         topics=[topic for each in topics for topic in each.split(";")],
         style="shell",
     )
+    if "sink.delivery-guarantee" in by_key:
+        reading.producers[-1] = replace(reading.producers[-1], since=OF_GUARANTEES)
 
 
 def _read_sinks(document: Document, reading: Collected) -> bool:

@@ -53,6 +53,8 @@ class Kind:
     """What the variables begin with that a class has its fields of, if it is a part of pydantic's settings."""
 
 
+CALLED: Final[ContextVar[Place | None]] = ContextVar("CALLED", default=None)
+"""The call of a function for which its producer is told, where several calls give it something else."""
 HEIR: Final[ContextVar[Kind | None]] = ContextVar("HEIR", default=None)
 """The class that `self` is an object of, where it inherits from the one that a node stands in."""
 
@@ -104,7 +106,7 @@ def is_never_given(place: Place) -> bool:
     function = function_at(place.tree, value)
     if not isinstance(value, ast.Name) or function is None:
         return False
-    calls = _calls_to(place, function)
+    calls = calls_to(place, function)
     rest = function.args.kwarg
     if rest is not None and rest.arg == value.id:
         own = set(_parameters(function))
@@ -178,7 +180,10 @@ def _default(function: Function, name: str) -> ast.expr | None:
 
 def given(place: Place, function: Function, name: str) -> Place | None:
     """What every call of a function gives a parameter; None if no call is seen, or they do not agree."""
-    calls = _calls_to(place, function)
+    calls = calls_to(place, function)
+    chosen = CALLED.get()
+    if chosen is not None and any(each.value is chosen.value for each in calls):
+        calls = (chosen,)
     found: list[Place] = []
     for each in calls:
         if any(isinstance(one, ast.Starred) for one in _call(each).args) or None in _words(_call(each)):
@@ -221,7 +226,7 @@ def _argument(place: Place, function: Function, name: str) -> ast.expr | None:
     return by_word or (call.args[at] if at < len(call.args) else None)
 
 
-def _calls_to(place: Place, function: Function) -> tuple[Place, ...]:
+def calls_to(place: Place, function: Function) -> tuple[Place, ...]:
     """The calls of a function in its module; of an `__init__` those of its class, and of those that inherit from it."""
     root = root_of(place.source.path)
     owner = class_at(place.tree, function) if function.name == "__init__" else None

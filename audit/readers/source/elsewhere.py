@@ -11,7 +11,7 @@ from typing import Any, Final
 from audit.readers import calls
 from audit.readers.scripts import arguments_of, imported, object_of
 from audit.readers.source.bound import FRESH, OF_BUILDER, OF_CLASS, bound_values
-from audit.readers.source.following import gather, parameter_of, walk_around, walk_of
+from audit.readers.source.following import gather, parameter_of, told_by_call, walk_around, walk_of
 from audit.readers.source.kinds import returned_config
 from audit.readers.source.nodes import (
     GIVES,
@@ -21,6 +21,7 @@ from audit.readers.source.nodes import (
     Maker,
     Pair,
     SourceWalk,
+    Value,
     calling,
     given_name,
     is_parameter,
@@ -72,10 +73,28 @@ def gather_classes(found: SourceWalk, language: str, parser: Any) -> None:
         for key in taken:
             at = f"{function}@{owner}.{key}"
             found.scopes[at] = there.scopes[key]
-            found.pairs += [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
+            own = [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
+            found.pairs += [_as_called(each, function, there.scopes[key], found, language) for each in own]
         found.classes |= {called}
     for owner, chain in dict.fromkeys(one for value in values for one in OF_BUILDER.findall(value)):
         _gather_builder(owner, re.findall(r"\.\s*(\w+)\s*\(", chain), found, language)
+
+
+def _as_called(pair: Pair, function: str, body: str, found: SourceWalk, language: str) -> Pair:
+    """A setting that a static function is given by a parameter, with what the calls of the source give it: calls of
+    other sources may give something else.
+    """
+    parameters = calls.parameters_of(body, language)
+    name = pair.value.expression.strip()
+    if pair.value.known or not any(each == name for each, _ in parameters):
+        return pair
+    told = {
+        told_by_call(each, each.argument(parameters, name), language, 0)
+        for each in calls.calls_of(calls.root_of(found.source.path), language, function, made=False)
+        if Path(each.source.path).absolute() == Path(found.source.path).absolute()
+    }
+    value = told.pop() if len(told) == 1 else None
+    return replace(pair, value=Value(value), sure=True) if value is not None else pair
 
 
 def _gather_builder(owner: str, methods: Sequence[str], found: SourceWalk, language: str) -> None:

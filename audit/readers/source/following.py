@@ -496,7 +496,7 @@ def _pairs_of(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
         if name in PUTS and len(given) >= 2:
             for key, value in zip(given[::2], given[1::2], strict=False):
                 put_pair(
-                    key_of(key, constants),
+                    key_of(key, constants) or _of_spark(key, found),
                     replace(value_of(value, constants), known=False)
                     if name == IF_ABSENT
                     else value_of(value, constants),
@@ -524,7 +524,7 @@ def _pairs_of(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
     elif node.type == "infix_expression" and node.named_child_count >= 3:
         left, middle, right = node.named_children[0], node.named_children[1], node.named_children[-1]
         if code_of(middle) in ("to", "->"):
-            put_pair(key_of(left, constants), value_of(right, constants), node, above, found)
+            put_pair(key_of(left, constants) or _of_spark(left, found), value_of(right, constants), node, above, found)
     elif node.type in ("assignment", "assignment_expression", "assignment_statement"):
         put_assigned(node, above, found)
     elif node.type in ("keyed_element", "pair"):
@@ -544,6 +544,13 @@ def _pairs_of(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
         put_pair(FIELDS.get(name, ""), constants.get(name, Value(UNKNOWN, False)), node, above, found)
     elif node.type == "spread_element" and found.language in SCRIPTS:
         put_spread(node, above, found)
+
+
+def _of_spark(key: Node, found: SourceWalk) -> str:
+    """The setting that an entry of a map of options of Spark's has: `"kafka.acks" -> "all"`."""
+    text = (string_of(key) or "") if "org.apache.spark" in found.source.content else ""
+    bare = text.removeprefix("kafka.")
+    return bare if bare != text and bare in producer_keys() else ""
 
 
 def _retried(value: Node, above: Sequence[Node], found: SourceWalk) -> None:

@@ -191,7 +191,17 @@ WATERMILL: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?(\w*)[ \t]*\"github\
 
 
 WRITERS: Final = ("Writer", "WriterConfig")
-DOT_IMPORT: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?\.[ \t]+\"github\.com/segmentio/kafka-go\"")
+IMPORT_OF_GO: Final = r"(?m)(?:^|[(;])[ \t]*(?:import[ \t]+)?(?:([\w.]+)[ \t]+)?\"github\.com/{}(?:/v\d+)?(?:/kafka)?\""
+"""How a file of Go's imports a package, and the name that it has for it, if it is its own."""
+
+
+def _is_of_package(callee: str, package: str, content: str) -> bool:
+    """Whether what is called is of a package of Go's that is called kafka, by the name that the file has for it: a
+    package of the program's own may have functions of the same names.
+    """
+    names = {each or "kafka" for each in re.findall(IMPORT_OF_GO.format(package), content)}
+    before = callee.rpartition(".")[0] or "."
+    return before in names
 
 
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
@@ -199,8 +209,8 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
         return "sarama"
     if name == "NewPublisher" and callee.partition(".")[0] in {each or "kafka" for each in WATERMILL.findall(content)}:
         return "watermill"
-    own = "." not in callee and DOT_IMPORT.search(content) is None  # a struct of the program's own
-    if "segmentio/kafka-go" in content and name in WRITERS and node.type == "composite_literal" and not own:
+    writes = name in WRITERS and node.type == "composite_literal"
+    if "segmentio/kafka-go" in content and writes and _is_of_package(callee, "segmentio/kafka-go", content):
         return "kafka-go" if name == "Writer" else "kafka-go-config"
     if callee == "kgo.NewClient" and PRODUCES.search(content):
         return "franz-go"
@@ -208,7 +218,8 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
         return "goka"
     if callee == "kafkapubsub.OpenTopic":
         return "gocloud"
-    return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
+    makes = name == "NewProducer" and _is_of_package(callee, "confluentinc/confluent-kafka-go", content)
+    return "confluent" if makes else ""
 
 
 def _kind_of_javascript(found: SourceWalk, callee: str, name: str, node: Node) -> str:

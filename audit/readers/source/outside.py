@@ -27,6 +27,7 @@ from audit.readers.source.nodes import (
     given_name,
     is_parameter,
 )
+from audit.readers.source.selected import OPTIONS_OF_SPARK
 from audit.readers.source.settings import FIELDS, is_literal
 
 
@@ -74,6 +75,10 @@ def with_outside(
     if maker.kind in ("node-rdkafka", "kafka-node") and not brought and _has_options(maker, found):
         settings = [made_unknown(each, note) if each.key == "acks" else each for each in settings]
         return with_unknown(settings, maker, origin, ("acks",))
+    if maker.kind == "spark":
+        asked = set(OPTIONS_OF_SPARK.findall(maker.text)) - {"Map", "java", "mapOf"}
+        followed = all(re.search(BOUND_TO_MAP.format(each), found.source.content) for each in asked)
+        return settings if followed else with_unknown(settings, maker, origin)
     if maker.kind == "beam" and not pairs and re.search(r"withProducerConfigUpdates\(\s*(?!Map\.of\b)\w", maker.text):
         return with_unknown(settings, maker, origin)
     if maker.kind == "kafkajs":  # acks is given with the records
@@ -102,6 +107,10 @@ def with_outside(
         for each, pair in zip(settings, pairs, strict=False)
     ] + settings[len(pairs) :]
     return with_unknown(told, maker, origin)
+
+
+BOUND_TO_MAP: Final = r"\b{}\b[^\n=]*(?:=|\{{)\s*(?:return\s+)?(?:\w+\.)*(?:Map|mapOf|new\s+\w*Map)\b"
+"""Where a source of Spark's makes the map of a name."""
 
 
 def with_unknown(

@@ -339,7 +339,7 @@ def test_the_section_of_a_program_without_a_source_is_a_producer(tmp_path) -> No
     assert len(read(tmp_path, {"go.mod": "module a\n", "config.yaml": SECTION}).producers) == 1
 
 
-WRITER = """package a
+OWN_WRITER = """package a
 import {} "github.com/segmentio/kafka-go"
 type Writer struct {{ w *kafka.Writer }}
 func NewWriter(a string) *Writer {{
@@ -350,10 +350,10 @@ func NewWriter(a string) *Writer {{
 
 @pytest.mark.parametrize(
     ("imported", "package", "lines"),
-    [("", "kafka.", [5]), (".", "", [5, 5]), ("", "other.", [5]), ("", "", [])],
+    [("", "kafka.", [5]), (".", "", [5, 5]), ("other", "other.", [5]), ("", "other.", []), ("", "", [])],
 )
 def test_a_struct_of_ones_own_is_no_writer_of_kafka_gos(tmp_path, imported, package, lines) -> None:
-    found = read(tmp_path, {"go.mod": "module a\n", "w.go": WRITER.format(imported, package)})
+    found = read(tmp_path, {"go.mod": "module a\n", "w.go": OWN_WRITER.format(imported, package)})
     assert [each.origin.line for each in found.producers] == lines
 
 
