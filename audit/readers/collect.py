@@ -106,6 +106,8 @@ class Collected:
     application sends, its sources tell."""
     environments: list[tuple[str, Mapping[str, Setting]]] = field(default_factory=list)
     """The variables of services of Compose's, each with the directory that its image is built in."""
+    services: list[tuple[str, str, Mapping[str, Setting]]] = field(default_factory=list)
+    """The services of Compose's, each with its file, its name and its variables."""
     workloads: list[tuple[tuple[str, ...], Mapping[str, Setting]]] = field(default_factory=list)
     """The variables of containers whose image is built elsewhere, each with the names that its program may have: the
     workload's or service's first.

@@ -64,6 +64,7 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         runs = not service.names() & {"command", "entrypoint"}
         known = [name, service.text("container_name"), service.text("hostname"), *_aliases(service)]
         reading.build = _context(source, service)
+        reading.services.append((source.path, name, latest(own)))
         if reading.build:
             reading.environments.append((reading.build, latest(own)))
         else:

@@ -66,7 +66,13 @@ def join_environments(
         around = [variables for own, variables in workloads if any((own[0], each.origin.path) in names
                                                                    for each in variables.values())]  # fmt: skip
         around = around or [{each.written: each for each in one.settings.values()} for one in named]
-        producers = [_with_said(each, around) if each.framework in PROGRAMS else each for each in producers]
+        first = [each for each in around if not _is_of_another_environment(each)]
+        producers = [
+            _with_said(each, first if any(_within(each.origin.path, build) for build, _ in environments) else around)
+            if each.framework in PROGRAMS
+            else each
+            for each in producers
+        ]
     return [
         each if _is_containers(each) else _under(_filled(each, environments), told)
         for each in producers
@@ -203,6 +209,15 @@ def _squeezed_sources(read: Iterable[str]) -> str:
         except OSError:
             continue
     return "\n".join(found)
+
+
+OF_COMPOSE: Final = re.compile(r"(?:docker-)?compose[.-][\w.-]+\.ya?ml")
+"""A Compose file beside the first one, of another environment."""
+
+
+def _is_of_another_environment(variables: Mapping[str, Setting]) -> bool:
+    """Whether variables are those of a service in a Compose file that is not the first one."""
+    return any(OF_COMPOSE.fullmatch(Path(each.origin.path).name) for each in variables.values())
 
 
 def _is_mentioned(producer: ProducerConfig, words: str) -> bool:

@@ -80,7 +80,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     """
     inputs = _read_once(paths, options)
     chosen = keyed.environments()[:ENVIRONMENTS]
-    on_disk = [each for each in paths if str(each) != STDIN]
+    on_disk = [each for each in paths if str(each) != STDIN] if len(inputs.read) <= ANEW else []
     shown = {os.path.abspath(each): each for each in inputs.read}
     more = []
     for file in chosen if on_disk else ():
@@ -94,6 +94,8 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
 
 ENVIRONMENTS: Final = 6
 """Files of environments that are put above the settings of a program, one after another."""
+ANEW: Final = 2_000
+"""How many files may have to do with Kafka, so that all are read once more for each of these."""
 
 
 def _read_once(paths: Sequence[str | Path], options: Options | None) -> Inputs:

@@ -1,8 +1,10 @@
-"""Stages that a deployment has beside what is in force by itself: layers of a chart's values, overlays of Kustomize's.
+"""Stages that a deployment has beside what is in force by itself: layers of a chart's values, overlays of Kustomize's,
+Compose files of other environments (`docker-compose.prod.yml`), files of settings for environments.
 
-A chart is read with its `values.yaml`; a kustomization without the ConfigMaps that overlays patch. What a layer or an
-overlay makes of the same resources is read apart, and compared. A producer that gets other settings of those that
-decide, or other addresses, is one more. It stands at the layer's file.
+A chart is read with its `values.yaml`; a kustomization without what overlays patch. What a layer or an overlay makes of
+the same resources is read apart, and compared. A producer that gets other settings of those that decide, or other
+addresses, is one more. It stands at the layer's file. Of Compose files, and of a program's own, addresses alone make
+none.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from audit.readers.collect import Collected
 from audit.readers.environments import FILES, PROGRAMS, VARIABLE
 from audit.readers.helm import Chart, rendered
 from audit.readers.kubernetes import patched, read_containers
-from audit.readers.once import decides
+from audit.readers.once import COMPOSE, decides
 from audit.readers.text import Text, Unreadable
 
 Reader = Callable[[Text, Collected], None]
@@ -46,12 +48,14 @@ class _Stage:
     """Variables that only the stage sets: the names that their program may have, those, and what is set without it."""
     framework: tuple[ProducerConfig, ...] = ()
     """Producers that only variables of the stage configure: of an application's framework, or by themselves."""
+    decides_only: bool = False
+    """Whether other addresses alone make no stage."""
 
 
 def with_stages(producers: Sequence[ProducerConfig], reading: Collected, read: Reader) -> list[ProducerConfig]:
     """Producers, and those that stages give other settings."""
     found = list(producers)
-    for stage in (*_of_charts(reading, read), *_of_overlays(reading)):
+    for stage in (*_of_charts(reading, read), *_of_overlays(reading), *_of_compose(reading)):
         alone = len({each.unit for each in producers if each.framework in OF_PROGRAMS}) == 1
         found += [made for each in producers if (made := _staged(each, stage, alone=alone)) is not None]
         found += [
@@ -122,6 +126,35 @@ def _of_overlays(reading: Collected) -> Iterator[_Stage]:
     base = _of_containers(reading, "")
     for path in patched(reading)[:MOST]:
         yield _compared(path, base, _of_containers(reading, path))
+
+
+FOR_TESTS: Final = re.compile(r"(?i)\b(?:tests?|ci|e2e|integration|override)\b")
+"""What a Compose file is called that is for tests, or that is put above the first one by itself."""
+
+
+def _of_compose(reading: Collected) -> Iterator[_Stage]:
+    """What the Compose files of other environments make of the services of the one beside them."""
+    bases = {
+        (os.path.dirname(path), service): variables
+        for path, service, variables in reading.services
+        if (named := COMPOSE.fullmatch(os.path.basename(path))) is not None and not named["more"]
+    }
+    by_file: dict[str, list[tuple[str, Mapping[str, Setting], Mapping[str, Setting]]]] = {}
+    for path, service, variables in reading.services:
+        named = COMPOSE.fullmatch(os.path.basename(path))
+        own = bases.get((os.path.dirname(path), service))
+        if named is not None and named["more"] and not FOR_TESTS.search(named["more"]) and own is not None:
+            by_file.setdefault(path, []).append((service, own, variables))
+    for path, services in list(by_file.items())[:MOST]:
+        changed = {
+            str(before.origin): (before, after[name])
+            for _, own, after in services
+            for name, before in own.items()
+            if name in after and after[name].value != before.value
+        }
+        added = tuple(((service,), {name: each for name, each in after.items() if name not in own}, own)
+                      for service, own, after in services)  # fmt: skip
+        yield _Stage(path, (), changed, added, decides_only=True)
 
 
 def _of_containers(reading: Collected, patch: str) -> Collected:
@@ -212,4 +245,5 @@ def _staged(producer: ProducerConfig, stage: _Stage, *, alone: bool) -> Producer
         settings=MappingProxyType(settings),
         origin=Origin(stage.path, 1),
     )
-    return made if _differs(producer, made) else None
+    differs = decides(producer) != decides(made) if stage.decides_only else _differs(producer, made)
+    return made if differs else None

@@ -166,9 +166,9 @@ def _add(maker: Maker, found: SourceWalk, reading: Collected) -> None:
 
 
 LISTENS: Final = re.compile(
-    r"@Kafka(?:Listener|Handler)\b|ConsumerFactory\b|MessageListenerContainer\b|ReceiverOptions\b"
+    r"@Kafka(?:Listener|Handler)\b|ConsumerFactory\b|MessageListenerContainer\b|ReceiverOptions\b|\bKafkaConsumer\b"
 )
-"""What a source has that receives with Spring."""
+"""What a source has that receives, with Spring or by itself."""
 SENDS: Final = re.compile(
     r"Kafka(?:Template|Operations|Producer|Sender)\b|ProducerFactory\b|ProducerRecord\b|@SendTo\b|StreamBridge\b"
     r"|DeadLetterPublishing|@RetryableTopic\b|RetryTopicConfiguration|SenderOptions\b|ReactiveKafkaProducer"

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.unit.audit.reading import only, read
 
 SOURCE = """import os
@@ -69,3 +71,20 @@ def test_variables_of_all_stand_above_the_defaults_of_a_role(tmp_path) -> None:
 def test_what_a_group_says_otherwise_is_unknown(tmp_path) -> None:
     files = {**ROLE, "group_vars/prod.yml": "app_acks: all\n"}
     assert not only(read(tmp_path, files)).settings["acks"].known
+
+
+COMPOSE = "services:\n  app: {%s, environment: {KAFKA_BROKERS: 'k:9092', KAFKA_ACKS: '%s'}}\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "told", "found"),
+    [
+        ("docker-compose.prod.yml", "all", {"main.py": "1", "docker-compose.prod.yml": "all"}),
+        ("docker-compose.prod.yml", "1", {"main.py": "1"}),
+        ("docker-compose.test.yml", "all", {"main.py": "1"}),
+    ],
+)
+def test_a_compose_file_of_another_environment_is_a_stage(tmp_path, file, told, found) -> None:
+    files = {"main.py": SOURCE, "requirements.txt": "confluent-kafka==2.3.0"}
+    files |= {"docker-compose.yml": COMPOSE % ("build: .", "1"), file: COMPOSE % ("image: r/app", told)}
+    assert acks(tmp_path, files) == found
