@@ -428,6 +428,14 @@ def _spread(source: Text, call: ast.Call, value: ast.expr, scopes: tuple[Scope, 
     where no call of it gives any.
     """
     settings = _followed(source, call, value, scopes)
+    chosen, function = CALLED.get(), function_at(MODULE.get(), value)
+    if settings is None and chosen is not None and function is not None and isinstance(value, ast.Name):
+        more = function.args.kwarg
+        taken = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+        if more is not None and more.arg == value.id and isinstance(chosen.value, ast.Call):
+            words = [each for each in chosen.value.keywords if each.arg not in taken]
+            if all(each.arg for each in words):
+                return [_setting(chosen.source, str(each.arg), each.value) for each in words]
     return [] if settings is None and is_never_given(Place(source, MODULE.get(), value)) else settings
 
 

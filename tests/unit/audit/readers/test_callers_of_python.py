@@ -7,6 +7,7 @@ import pytest
 from tests.unit.audit.reading import read
 
 FUNCTION = "from confluent_kafka import Producer\ndef make(acks='all'):\n    return Producer({'acks': acks})\n"
+SPREAD = "from kafka import KafkaProducer\ndef make(**kw):\n    return KafkaProducer(**kw)\n"
 CLASS = """from kafka import KafkaProducer
 class P:
     def __init__(self, acks):
@@ -21,6 +22,7 @@ class P:
         (FUNCTION, "a = make()\nb = make('all')\n", [("k.py, make", "all")]),
         (FUNCTION, "a = make()\nb = make(unknown())\n", [("k.py, make", None)]),
         (FUNCTION, "def x(): return make('0')\ndef y(): return make('1')\n", [("m.py, x", "0"), ("m.py, y", "1")]),
+        (SPREAD, "a = make(acks='1')\nb = make(acks=0, retries=3)\n", [("m.py, a", "1"), ("m.py, b", "0")]),
         (CLASS, "a = P('all')\nb = P(0)\n", [("m.py, a", "all"), ("m.py, b", "0")]),
     ],
 )
