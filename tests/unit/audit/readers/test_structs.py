@@ -70,9 +70,7 @@ def test_files_that_do_not_agree_tell_nothing_and_are_no_producers(tmp_path) -> 
     assert acks(tmp_path, files, "", BY_PATH) is None
 
 
-@pytest.mark.parametrize(
-    "file", ["config.example.yaml", "k8s/config.yaml", "tests/config.yaml"]
-)
+@pytest.mark.parametrize("file", ["config.example.yaml", "k8s/config.yaml", "tests/config.yaml"])
 def test_files_of_developers_and_samples_stand_back(tmp_path, file) -> None:
     assert acks(tmp_path / "a", YAML | {file: "kafka:\n  required_acks: 0\n"}, "", BY_PATH) == "1"
 
