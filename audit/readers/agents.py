@@ -3,7 +3,7 @@
 | program | client | where nothing is written |
 |---|---|---|
 | Beats (`output.kafka`) | sarama | required_acks 1; it retries forever, whatever max_retries says |
-| Telegraf (`[[outputs.kafka]]`) | sarama | required_acks -1, max_retry 3 |
+| Telegraf (`[[outputs.kafka]]`) | sarama | required_acks -1, max_retry 3; with idempotent_writes one in flight |
 | OpenTelemetry Collector (`exporters: kafka`) | sarama | producer.required_acks 1 |
 | Benthos, Redpanda Connect (`kafka`, `kafka_franz`) | sarama, franz-go | ack_replicas false; idempotent_write true |
 | Vector (`type = "kafka"` of a sink) | librdkafka | librdkafka's own defaults, of 1.0 at least |
@@ -44,6 +44,9 @@ SARAMA: Final[Mapping[str, str]] = {
 SERVERS: Final = ("hosts", "brokers", "addresses", "seed_brokers", "bootstrap_servers")
 TOPIC: Final = ("topic", "topics", "default_topic", "topic_id", "traces.topic", "logs.topic")
 
+LABELS: Final = ("id", "@id", "alias")
+"""What people call one of several outputs: Logstash's, Fluentd's, Fluent Bit's and Telegraf's."""
+
 
 def _settings(given: Sequence[Setting], names: Mapping[str, str]) -> list[Setting]:
     """Settings by Kafka's names; addresses too."""
@@ -72,6 +75,8 @@ def _add(
     passed: Mapping[str, str],
 ) -> None:
     own = _settings(given, names)
+    if (label := next((each.value for each in given if each.key in LABELS), "")) and label not in name:
+        name = f"{name} {label}"
     presets = [preset(key, value, f"{program}'s default", origin) for key, value in passed.items()]
     reading.producer(
         name,
@@ -144,11 +149,12 @@ def _within(node: Node) -> Iterator[tuple[str, str, Table]]:
         if isinstance(each, Listing):
             todo += each.items
         elif isinstance(each, Table):
+            label = f" {each.text('label')}".rstrip()
             for name, _, value in each.items:
                 if name == "kafka" and isinstance(value, Table) and "addresses" in value.names():
-                    yield "Benthos", "output.kafka", value
+                    yield "Benthos", f"output.kafka{label}", value
                 elif name in ("kafka_franz", "redpanda") and isinstance(value, Table):
-                    yield "Benthos Franz", f"output.{name}", value
+                    yield "Benthos Franz", f"output.{name}{label}", value
                 else:
                     todo.append(value)
 
@@ -172,7 +178,10 @@ def _of_program(program: str, name: str, given: Sequence[Setting], origin: Origi
             names = {key: value for key, value in SARAMA.items() if key != "max_retry"}
             _add(name, given, origin, reading, program, "sarama", names, {"acks": "1", "retries": str(FOREVER)})
         case "Telegraf":
-            _add(name, given, origin, reading, program, "sarama", SARAMA, {"acks": "all"})
+            passed = {"acks": "all"}
+            if "idempotent_writes" in by_key and by_key["idempotent_writes"].value == "true":
+                passed["max.in.flight.requests.per.connection"] = "1"
+            _add(name, given, origin, reading, program, "sarama", SARAMA, passed)
         case "OpenTelemetry":
             _add(name, given, origin, reading, program, "sarama", SARAMA, {"acks": "1"})
         case "Benthos":
@@ -220,16 +229,6 @@ def _lined(settings: Iterator[Setting], source: Text, start: int) -> list[Settin
 TELEGRAFS: Final = re.compile(r"(?m)^[ \t]*\[\[[ \t]*outputs\.kafka[ \t]*\]\]")
 
 
-def _apart(table: Mapping[str, Any], several: Sequence[Any]) -> str:
-    """What tells an output of Telegraf's from the others of its file: its alias, or the topic that it sends to.
-
-    >>> _apart({"topic": "a"}, [{"topic": "a"}]), _apart({"alias": "x", "topic": "a"}, [{}, {}])
-    ('', ' x')
-    """
-    own = table.get("alias") or table.get("topic") if len(several) > 1 else ""
-    return f" {own}" if isinstance(own, str) and own else ""
-
-
 def _read_toml(document: Document, reading: Collected) -> bool:
     source = document.source
     try:
@@ -242,8 +241,7 @@ def _read_toml(document: Document, reading: Collected) -> bool:
     for at, table in enumerate(several):
         start = source.content[: places[at] if at < len(places) else 0].count("\n")
         given = _lined(_toml_settings(table, source.origin()), source, start)
-        name = f"outputs.kafka{_apart(table, several)}"
-        _of_program("Telegraf", name, given, source.origin(start + 1), reading)
+        _of_program("Telegraf", "outputs.kafka", given, source.origin(start + 1), reading)
     sinks = told.get("sinks", {})
     for name, table in sinks.items() if isinstance(sinks, dict) else ():
         if isinstance(table, dict) and table.get("type") == "kafka":
@@ -446,7 +444,9 @@ FORMATS: Final = (
         rank=53,
         whole=True,
         claims=lambda document: (
-            re.search(r"(?m)^[ \t]*\[\[?(outputs|inputs|sinks|sources|agent)\b", document.source.content) is not None
+            not document.file.endswith(YAMLS)  # in which it is a text of a ConfigMap's
+            and re.search(r"(?m)^[ \t]*\[\[?(outputs|inputs|sinks|sources|agent)\b", document.source.content)
+            is not None
         ),
         read=_read_toml,
     ),

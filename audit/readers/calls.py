@@ -154,9 +154,13 @@ def sources_of(root: Path, language: str) -> tuple[Text, ...]:
     return tuple(each for each in found if each is not None)
 
 
+EXAMPLES: Final = frozenset({"example", "examples", "sample", "samples", "snippets"})
+"""Directories whose programs show what a library may be called with."""
+
+
 def _is_of_tests(folder: str, inside: str) -> bool:
-    """Whether a directory has tests by Maven's and Gradle's layout: `src/test`, `src/it`."""
-    return inside == "src" and folder in ("test", "it")
+    """Whether a directory has tests by Maven's and Gradle's layout, `src/test`, `src/it`, or examples."""
+    return (inside == "src" and folder in ("test", "it")) or folder in EXAMPLES
 
 
 def forget() -> None:

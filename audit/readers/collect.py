@@ -72,7 +72,12 @@ class Collected:
     ignored: Counter[str] = field(default_factory=Counter)
     pages: dict[str, list[Page]] = field(default_factory=dict)
     """Documents of applications, by directory (and, inside ConfigMaps, by ConfigMap)."""
-    config_maps: dict[str, tuple[Text, Table]] = field(default_factory=dict)
+    config_maps: dict[str, list[tuple[Text, Table]]] = field(default_factory=dict)
+    """ConfigMaps, by their names: overlays have another one of a name that their base has."""
+    patch: str = ""
+    """While a stage is read: the file of the overlay that is put above the ConfigMaps of its base."""
+    templates_of_charts: dict[Path, list[Text]] = field(default_factory=dict)
+    """By a chart's directory, its templates that have something to do with Kafka, as they are."""
     kustomizations: list[tuple[Text, Table]] = field(default_factory=list)
     """Kustomizations, until it is known which containers they are for."""
     containers: list[tuple[Text, Table, str, str]] = field(default_factory=list)
@@ -101,6 +106,8 @@ class Collected:
     application sends, its sources tell."""
     environments: list[tuple[str, Mapping[str, Setting]]] = field(default_factory=list)
     """The variables of services of Compose's, each with the directory that its image is built in."""
+    services: list[tuple[str, str, Mapping[str, Setting]]] = field(default_factory=list)
+    """The services of Compose's, each with its file, its name and its variables."""
     workloads: list[tuple[tuple[str, ...], Mapping[str, Setting]]] = field(default_factory=list)
     """The variables of containers whose image is built elsewhere, each with the names that its program may have: the
     workload's or service's first.
@@ -113,6 +120,10 @@ class Collected:
     """While a resource of Kubernetes is read: its namespace."""
     pools: list[tuple[Text, Table]] = field(default_factory=list)
     clusters: list[tuple[Text, Table]] = field(default_factory=list)
+
+    def apart(self) -> Collected:
+        """A place to gather what a stage has, by the same options."""
+        return Collected(self.options, is_file=self.is_file, offer=lambda _source, _table: None)
 
     def look_up(self) -> Lookup:
         """A look-up in `--env`."""

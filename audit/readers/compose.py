@@ -5,6 +5,7 @@ Compose resolves `${NAME:-default}` and `$NAME` itself, from the shell and from 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -63,6 +64,7 @@ def read_compose(source: Text, document: Table, reading: Collected) -> None:
         runs = not service.names() & {"command", "entrypoint"}
         known = [name, service.text("container_name"), service.text("hostname"), *_aliases(service)]
         reading.build = _context(source, service)
+        reading.services.append((source.path, name, latest(own)))
         if reading.build:
             reading.environments.append((reading.build, latest(own)))
         else:
@@ -121,7 +123,7 @@ def _context(source: Text, service: Table) -> str:
     context = service.text("build") or service.text("build", "context")
     if not context or "$" in context or "://" in context:
         return ""
-    return str(Path(source.path).absolute().parent / context)
+    return os.path.normpath(Path(source.path).absolute().parent / context)
 
 
 def _built_from(source: Text, service: Table, look_up: Lookup) -> tuple[str, list[Setting]]:

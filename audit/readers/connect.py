@@ -27,6 +27,7 @@ WORKER: Final = frozenset(
 )
 CONNECT: Final = "Kafka Connect, Worker.baseProducerConfigs"
 OVERRIDE: Final = "producer.override."
+OF_DEAD_LETTERS: Final = "errors.deadletterqueue.topic."
 DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
 
 
@@ -122,7 +123,7 @@ def read_connector(
         style=style,
         release=release,
         release_from=release_from,
-        makes=None if sink else made_with(under(settings, _of_topics(kind.value))),
+        makes=made_with(under(settings, OF_DEAD_LETTERS if sink else _of_topics(kind.value))),
     )
     return True
 

@@ -33,13 +33,18 @@ MOST: Final = 2_000
 """How many sources are searched for the names of variables."""
 Environment = tuple[str, Mapping[str, Setting]]
 """The directory that a service is built in, and its variables."""
+Workload = tuple[tuple[str, ...], Mapping[str, Setting]]
+"""The names that the program of a container may have, and its variables."""
 
 
 def join_environments(
-    producers: Sequence[ProducerConfig], environments: Sequence[Environment], read: Iterable[str]
+    producers: Sequence[ProducerConfig],
+    environments: Sequence[Environment],
+    read: Iterable[str],
+    workloads: Sequence[Workload] = (),
 ) -> list[ProducerConfig]:
     """Producers with the variables of the services that they are built for, without those that are only variables of
-    a program whose producer is told by its own files.
+    a program whose producer is told by its own files. `workloads` have all variables of containers.
     """
     if not any(_is_containers(each) for each in producers):
         return [_filled(each, environments) for each in producers] if environments else list(producers)
@@ -48,10 +53,26 @@ def join_environments(
     told = [each for each in producers if _is_containers(each) and id(each) not in kept and each.framework in FILES]
     if any(each.framework in PROGRAMS for each in own) and any(_is_of_program(each, kept) for each in producers):
         text = _squeezed_sources(read)
-        named = [each for each in producers if _is_of_program(each, kept) and _is_mentioned(each, text)]
+        asked = _asked_by(each for each in own if each.framework in PROGRAMS)
+        alone = len({each.unit for each in own if each.framework in PROGRAMS}) == 1
+        named = [
+            each
+            for each in producers
+            if _is_of_program(each, kept)
+            and (_is_mentioned(each, text) or _is_asked(each, asked) or (alone and _is_for(each, workloads, text)))
+        ]
         kept -= {id(each) for each in named}
-        around = [{each.written: each for each in one.settings.values()} for one in named]
-        producers = [_with_said(each, around) if each.framework in PROGRAMS else each for each in producers]
+        names = {(one.name, each.origin.path) for one in named for each in one.settings.values()}
+        around = [variables for own, variables in workloads if any((own[0], each.origin.path) in names
+                                                                   for each in variables.values())]  # fmt: skip
+        around = around or [{each.written: each for each in one.settings.values()} for one in named]
+        first = [each for each in around if not _is_of_another_environment(each)]
+        producers = [
+            _with_said(each, first if any(_within(each.origin.path, build) for build, _ in environments) else around)
+            if each.framework in PROGRAMS
+            else each
+            for each in producers
+        ]
     return [
         each if _is_containers(each) else _under(_filled(each, environments), told)
         for each in producers
@@ -69,7 +90,7 @@ def program_of(image: str) -> str:
 
 
 def placed(
-    producers: Sequence[ProducerConfig], workloads: Sequence[tuple[tuple[str, ...], Mapping[str, Setting]]]
+    producers: Sequence[ProducerConfig], workloads: Sequence[Workload], built: Sequence[Environment] = ()
 ) -> tuple[list[ProducerConfig], list[Environment]]:
     """Producers, those of workloads with the directory of the program that has the workload's name, as if its image
     were built there; and the variables of these workloads.
@@ -96,8 +117,9 @@ def placed(
     if alone and _within(spoken[0].origin.path, own[0].unit):
         builds[spoken[0].name] = own[0].unit
         around += [(own[0].unit, variables) for names, variables in workloads if names[0] == spoken[0].name]
+    around += _of_the_only(own, workloads, [*built, *around])
     if not builds:
-        return list(producers), []
+        return list(producers), around
     told = [
         dataclasses.replace(each, build=builds[each.name])
         if not each.build and _is_containers(each) and each.name in builds
@@ -105,6 +127,26 @@ def placed(
         for each in producers
     ]
     return told, around
+
+
+def _of_the_only(
+    own: Sequence[ProducerConfig], workloads: Sequence[Workload], others: Sequence[Environment]
+) -> list[Environment]:
+    """The variables of the workloads that set what the only program of the tree asks for, if none is known to be its
+    own.
+    """
+    units = {each.unit for each in own}
+    if len(units) != 1 or not all(each.framework in PROGRAMS for each in own) or units & {"", NAMED}:
+        return []
+    unit = units.pop()
+    if any(_within(each.origin.path, build) for each in own for build, _ in others):
+        return []
+    asked = _asked_by(own)
+    return [
+        (unit, variables)
+        for _, variables in workloads
+        if asked & variables.keys() and all(_within(each.origin.path, unit) for each in variables.values())
+    ]
 
 
 def with_topics(
@@ -169,11 +211,37 @@ def _squeezed_sources(read: Iterable[str]) -> str:
     return "\n".join(found)
 
 
+OF_COMPOSE: Final = re.compile(r"(?:docker-)?compose[.-][\w.-]+\.ya?ml")
+"""A Compose file beside the first one, of another environment."""
+
+
+def _is_of_another_environment(variables: Mapping[str, Setting]) -> bool:
+    """Whether variables are those of a service in a Compose file that is not the first one."""
+    return any(OF_COMPOSE.fullmatch(Path(each.origin.path).name) for each in variables.values())
+
+
 def _is_mentioned(producer: ProducerConfig, words: str) -> bool:
     """Whether a source has the name of one of a producer's variables."""
     return any(
         squeezed(each.written) in words for each in producer.settings.values() if each.key != "bootstrap.servers"
     )
+
+
+def _is_for(producer: ProducerConfig, workloads: Sequence[Workload], words: str) -> bool:
+    """Whether sources, which are all of one program, have the name of a variable of Kafka's beside a producer's."""
+    beside = [variables for names, variables in workloads if names[0] == producer.name]
+    return any(squeezed(name) in words for each in beside for name in each if "KAFKA" in name.upper())
+
+
+def _asked_by(producers: Iterable[ProducerConfig]) -> frozenset[str]:
+    """The variables that the settings of producers are asked of."""
+    texts = [each.note if each.known else each.value for one in producers for each in one.settings.values()]
+    return frozenset(found[1] for each in texts if (found := VARIABLE.search(each)) is not None)
+
+
+def _is_asked(producer: ProducerConfig, asked: frozenset[str]) -> bool:
+    """Whether a program asks for a variable of a producer's that decides."""
+    return any(each.written in asked for each in producer.settings.values() if each.key != "bootstrap.servers")
 
 
 def _filled(producer: ProducerConfig, environments: Sequence[Environment]) -> ProducerConfig:

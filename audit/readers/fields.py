@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from audit.readers.asked import asked_of
-from audit.readers.keyed import said_below
+from audit.readers.keyed import ASKED, CHOSEN, LAYERS, said_below
 from audit.readers.node import asked_of_config
 from audit.readers.scripts import closing, imported, of_environment, parameters_of, passed, scripts_of, workspace_of
 from audit.readers.text import Text
@@ -177,7 +177,7 @@ def of_dotnet(source: Text, expression: str) -> tuple[str, str] | None:
     """
     if asked := OF_DOTNET.fullmatch(_of_sections(source, expression.strip())):
         said = {value: str(path) for path in _appsettings(source)
-                if (value := _of_json(path, (asked[1] or asked[3]).split(":")))}  # fmt: skip
+                if (value := _of_layers(path, (asked[1] or asked[3]).split(":")))}  # fmt: skip
         default = next((each for each in (asked[2], asked[4], asked[5]) if each is not None), None)
         if said or default is None:
             return next(iter(said.items())) if len(said) == 1 else None
@@ -199,7 +199,7 @@ def of_dotnet(source: Text, expression: str) -> tuple[str, str] | None:
     said = {
         value: str(path)
         for path in _appsettings(source)
-        if (value := _of_json(path, [*section.split(":"), names[1]])) is not None
+        if (value := _of_layers(path, [*section.split(":"), names[1]])) is not None
     }
     if len(said) > 1:
         return None
@@ -256,6 +256,18 @@ def _sources(source: Text) -> Iterator[Path]:
 def _appsettings(source: Text) -> Iterator[Path]:
     found = _root(source).rglob("appsettings.json")
     yield from (path for path in islice(found, MOST) if not {"bin", "obj"} & set(path.parts))
+
+
+def _of_layers(path: Path, names: list[str]) -> str | None:
+    """What an appsettings.json says of a path of names, or the file of the environment that is put above it."""
+    for each in islice(sorted(path.parent.glob("appsettings.*.json")), MOST):
+        LAYERS[str(each)] = str(path)
+    chosen = CHOSEN.get()
+    above = _of_json(Path(chosen), names) if chosen and LAYERS.get(chosen) == str(path) else None
+    value = above if above is not None else _of_json(path, names)
+    if value is not None:
+        ASKED.add(str(path))
+    return value
 
 
 def _read(path: Path) -> str:

@@ -17,7 +17,8 @@ from types import MappingProxyType
 from typing import Final
 
 from audit.model import Client, InputProblem, Inputs, Origin, ProducerConfig, Setting
-from audit.readers import calls, keyed, objects, scripts
+from audit.readers import ansible, calls, keyed, objects, scripts
+from audit.readers.apart import told_apart
 from audit.readers.application import FILE as APPLICATION
 from audit.readers.application import read_applications
 from audit.readers.check import check
@@ -43,6 +44,7 @@ from audit.readers.releases import (
     least,
     module_of,
     of_projects,
+    of_role,
     of_worker_image,
     served,
     tells_client,
@@ -50,6 +52,7 @@ from audit.readers.releases import (
 )
 from audit.readers.services import read_dockerfiles
 from audit.readers.source import settle, topics_of_module
+from audit.readers.stages import in_environment, with_stages
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Documents, Listing, Table, read_json, read_yaml
 from audit.readers.variables import read_variables
@@ -75,6 +78,28 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
 
     Raises nothing on account of what it reads: a path that is not there is an `InputProblem`, as is a damaged file.
     """
+    inputs = _read_once(paths, options)
+    chosen = keyed.environments()[:ENVIRONMENTS]
+    on_disk = [each for each in paths if str(each) != STDIN] if len(inputs.read) <= ANEW else []
+    shown = {os.path.abspath(each): each for each in inputs.read}
+    more = []
+    for file in chosen if on_disk else ():
+        token = keyed.CHOSEN.set(file)
+        try:
+            more += in_environment(inputs.producers, _read_once(on_disk, options).producers, shown.get(file, file))
+        finally:
+            keyed.CHOSEN.reset(token)
+    return dataclasses.replace(inputs, producers=(*inputs.producers, *more)) if more else inputs
+
+
+ENVIRONMENTS: Final = 6
+"""Files of environments that are put above the settings of a program, one after another."""
+ANEW: Final = 2_000
+"""How many files may have to do with Kafka, so that all are read once more for each of these."""
+
+
+def _read_once(paths: Sequence[str | Path], options: Options | None) -> Inputs:
+    """Everything that files and directories configure, with the settings of programs that `keyed.CHOSEN` tells."""
     reading = Collected(options or Options(), is_file=file_names().fullmatch)
     reading.nested = lambda inside: _nested(inside, reading)
     reading.offer = lambda source, table: _offered(source, table, reading)
@@ -82,6 +107,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     objects.forget()
     scripts.forget()
     calls.forget()
+    ansible.forget()
     tops: dict[str, Path] = {}
     named = [str(path) for path in paths]
     if STDIN in named:
@@ -95,7 +121,7 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     read_applications(reading)
     read_containers(reading)  # before files of variables: they may be what a ConfigMap is made of
     read_dockerfiles(reading)
-    reading.fillings |= keyed.TAKEN
+    reading.fillings |= {*keyed.TAKEN, *keyed.environments(taken=True)}
     reading.producers = [each for each in reading.producers if not _is_file_of_others(each, reading)]
     reading.producers = _in_force(reading.producers, replaced(reading))
     for path, source in reading.env_files.items():
@@ -105,15 +131,15 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     _with_units(reading, tops)
     reading.producers = settle(reading.made, reading.producers, lambda unit: _look_up(unit, reading))
     reading.producers = _without_sections(reading.producers)
-    reading.producers, environments = placed(reading.producers, reading.workloads)
+    reading.producers, environments = placed(reading.producers, reading.workloads, reading.environments)
     environments = [*reading.environments, *environments]
-    reading.producers = join_environments(reading.producers, environments, reading.read)
-    reading.producers = _with_sends(told_once(reading.producers))
+    reading.producers = join_environments(reading.producers, environments, reading.read, reading.workloads)
+    reading.producers = with_stages(_with_sends(told_once(reading.producers)), reading, read_text)
     reading.producers = [
         with_topics(each, environments, lambda unit: _look_up(unit, reading)) for each in reading.producers
     ]
     producers, contradicted = _with_releases(reading.producers, tops, reading.options)
-    reading.producers = join(producers)
+    reading.producers = told_apart(join(producers))
     reading.problems += contradicted
     inputs = reading.inputs()
     return dataclasses.replace(inputs, problems=tuple(dict.fromkeys([*inputs.problems, *check(inputs)])))
@@ -180,17 +206,24 @@ SAMPLE: Final = re.compile(r"\.env[._-](?:example|sample|template|dist|defaults?
 
 
 def _is_sample(path: str, reading: Collected) -> bool:
-    """Whether a .env file is the sample of one that a Compose file beside it takes its variables from."""
+    """Whether a .env file is the sample of one that a Compose file beside it takes its variables from, or a program
+    whose sources tell its producer.
+    """
+    if SAMPLE.fullmatch(Path(path).name) is None:
+        return False
+    if any(one.framework == "python" for one in reading.producers) or any(one.followed for one in reading.made):
+        return True
     folder = Path(path).parent
     beside = {Path(each).name for each in reading.read if Path(each).absolute().parent == folder}
     composed = any(re.match(r"(?:docker-)?compose\b", each) for each in beside)
-    return composed and SAMPLE.fullmatch(Path(path).name) is not None
+    return composed
 
 
 def _read(candidate: Candidate, reading: Collected) -> None:
     """Read one file. What is not Kafka's at all leaves no trace but a count."""
     source = candidate.text
     chart = chart_of(source.path, reading.charts)
+    source = ansible.rendered(source)
     if chart is not None:
         template, source = source, rendered(source, chart)
     elif not candidate.named and has_templates(source.path):
@@ -203,6 +236,9 @@ def _read(candidate: Candidate, reading: Collected) -> None:
             reading.problems.append(source.problem("unreadable", None, NOTHING, do))
         return
     reading.read.append(source.path)
+    if chart is not None and chart.layers:
+        root = next(each for each, one in reading.charts.items() if one is chart)
+        reading.templates_of_charts.setdefault(root, []).append(template)
     before, problems = reading.count(), len(reading.problems)
     try:
         read_text(source, reading)
@@ -390,7 +426,7 @@ def _with_units(reading: Collected, tops: dict[str, Path]) -> None:
         uses.setdefault(unit(Origin(path)), set()).add(sends)
     senders = {unit(Origin(path)) for path in reading.templates}
     kept = [each for each in reading.producers if not _is_not_sent_with(each, senders, reading)]
-    received = [each for each in kept if not _only_receives(each, uses, reading)]
+    received = [each for each in kept if not _only_receives(each, uses, reading) and not _is_receivers(each, reading)]
     topics = _topics_sent(unit, reading)
     reading.producers = [
         dataclasses.replace(each, topics=topics.get(each.unit, ())) if each.framework == "spring" and not each.topics
@@ -431,18 +467,43 @@ FACTORIES: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions", "K
 
 
 def _only_receives(producer: ProducerConfig, uses: Mapping[str, set[bool]], reading: Collected) -> bool:
-    """Whether what Spring Boot configures is only received with: nothing is said of a producer, the sources of the
-    module receive, and none sends. A module without an application of its own may be a library that sends for it.
+    """Whether what Spring Boot configures is only received with: the sources of the module receive, none sends, and
+    where something is said of a producer none calls what may. A module without an application of its own may be a
+    library that sends for it.
     """
+    if _is_section(producer) and producer.unit not in ("", NAMED):
+        return uses.get(producer.unit) == {False} and not any(True in sends for sends in uses.values())
     if producer.framework == "" and producer.origin.path.endswith(".json") and "group.id" in producer.settings:
         return uses.get(producer.unit) == {False} and not any(True in sends for sends in uses.values())
     if producer.framework != "spring" or not producer.unit or producer.topics or uses.get(producer.unit) != {False}:
         return False
-    if any(".producer." in each.written or each.key in PRODUCERS for each in producer.settings.values()):
+    said = any(".producer." in each.written or each.key in PRODUCERS for each in producer.settings.values())
+    if said and _may_send(producer.unit):
         return False
     applications = {each.unit for each in reading.producers if each.framework == "spring"}
     libraries = [module for module, sends in uses.items() if True in sends and module not in applications]
     return not any(_may_depend_on(producer.unit, module) for module in libraries)
+
+
+def _is_receivers(producer: ProducerConfig, reading: Collected) -> bool:
+    """Whether variables of a container are of a program that only receives, as those that several services share are:
+    the sources that its image is built of take a client and none sends; or so it is of all sources that there are.
+    """
+    if producer.framework != "env":
+        return False
+    home = Path(producer.build).absolute() if producer.build else None
+    sends = {sends for path, sends in reading.uses.items() if home is None or home in Path(path).absolute().parents}
+    return sends == {False}
+
+
+HANDS_ON: Final = re.compile(r"(?i)\b\w*(?:publish|emit|outbox|produc|send|notif|dispatch)\w*\s*\(")
+"""What a source calls that may send, of a library's that is not here."""
+
+
+def _may_send(unit: str) -> bool:
+    """Whether a source of a module calls what may send for it, so that what its file says of producers counts."""
+    texts = [each for language in ("java", "kt") for each in calls.sources_of(Path(unit), language)]
+    return any(HANDS_ON.search(each.content) for each in texts)
 
 
 NEEDS: Final = re.compile(r"<dependency>|\b(?:implementation|api|compile)\b")
@@ -549,10 +610,11 @@ def _with_releases(
         if producer.framework == "connect" and found is not None and "connect-runtime" not in found[1]:
             found = None  # a plugin is built with one kafka-clients, and runs on its worker's
         if producer.framework == "connect" and found is None:
-            found = of_worker_image(path, top)
+            found = of_worker_image(path, top) or of_role(path)
         release, source = found if found is not None else (None, "")
         presets = _of_binder(producer, binder_of(path, folders), release)
-        since = "" if release or client not in ("librdkafka", "kafka-python") else least(path, top, client)
+        since = "" if release else producer.since
+        since = since if release or client not in ("librdkafka", "kafka-python") else least(path, top, client)
         return dataclasses.replace(
             producer, client=client, release=release, release_from=source, presets=presets, since=since
         )

@@ -2,8 +2,8 @@
 
 Statements of SQL that a program of the JVM or of Python runs are read as if they were a file of SQL.
 
-A table is a sink if something is inserted into it, or if it has options that only sinks and producers have. Otherwise
-it may as well be a source, and nothing is said of it.
+A table is a sink if something is inserted into it, or if it has options that only sinks and producers have, and is not
+only read where others are written to. Otherwise it may as well be a source, and nothing is said of it.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def read_sql(source: Text, reading: Collected) -> bool:
     """Add the producers of the Kafka tables that a SQL text writes to; whether it has any Kafka table."""
     text = COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), source.content)
     written = [_path(name) for name in re.findall(r"INSERT\s+(?:INTO|OVERWRITE)\s+([`\w.\"]+)", text, re.IGNORECASE)]
+    selected = [_path(name) for name in re.findall(r"\b(?:FROM|JOIN)\s+([`\w.\"]+)", text, re.IGNORECASE)]
     used = OF_FLINK | {part for name in USES.findall(text) for part in _path(name)}
     any_table = False
     for table in TABLE.finditer(text):
@@ -51,7 +52,9 @@ def read_sql(source: Text, reading: Collected) -> bool:
         if is_sink(options):
             any_table = True
             own = _path(table[1])
-            read_sink(name, options, reading, certain=any(_is_same(own, each, used) for each in written))
+            certain = any(_is_same(own, each, used) for each in written)
+            if certain or not written or not any(_is_same(own, each, used) for each in selected):
+                read_sink(name, options, reading, certain=certain)
     return any_table
 
 
@@ -148,6 +151,10 @@ def is_sink(options: Sequence[Setting]) -> bool:
     return any("kafka" in kind for kind in kinds) and any(key.startswith("properties.") for key in by_key)
 
 
+OF_GUARANTEES: Final = "2.4.1"
+"""The oldest kafka-clients of a connector that has `sink.delivery-guarantee`, which Flink 1.15 brought."""
+
+
 def read_sink(name: str, options: Sequence[Setting], reading: Collected, *, certain: bool) -> None:
     """Add a table's producer, if it is a sink."""
     by_key = latest(options)
@@ -172,6 +179,8 @@ def read_sink(name: str, options: Sequence[Setting], reading: Collected, *, cert
         topics=[topic for each in topics for topic in each.split(";")],
         style="shell",
     )
+    if "sink.delivery-guarantee" in by_key:
+        reading.producers[-1] = replace(reading.producers[-1], since=OF_GUARANTEES)
 
 
 def _read_sinks(document: Document, reading: Collected) -> bool:

@@ -1,10 +1,10 @@
 """Templates of a Helm chart, rendered as far as that is certain: with the chart's values, line by line.
 
-An expression becomes its value if every file of values has the same one: `values.yaml`, and the layers beside it, such
-as `values-prod.yaml`. Where they differ, or none has it, the expression stays in quotes as it is, and is reported as
-unknown. A line of control (`if`, `range`, `with`, `end`) is left out, so that every branch is read as if it counted.
-`toYaml` becomes its value in one line, so that lines keep their numbers. What a helper makes (`include`) is a name, or
-nothing where it makes a block.
+An expression becomes its value of `values.yaml`. Where that has none, the expression stays in quotes as it is, and is
+reported as unknown. The layers beside it, such as `values-prod.yaml`, are stages of their own (`stages`). A line of
+control (`if`, `range`, `with`, `end`) is left out, so that every branch is read as if it counted. `toYaml` becomes its
+value in one line, so that lines keep their numbers. What a helper makes (`include`) is a name, or nothing where it
+makes a block.
 
 That is no `helm template`: conditions, loops, subcharts and values of `--set` are not known here. `RENDERED` says so in
 the answer, with the command that tells all of it.
@@ -39,15 +39,27 @@ class Chart:
     """A chart: its values, and the layers that may lie above them."""
 
     values: Table
-    layers: tuple[Table, ...] = ()
+    layers: tuple[tuple[str, Table], ...] = ()
+    """The files of values that lie above its own in a stage, each with its path."""
 
     def value(self, path: Sequence[str]) -> Node | None:
-        """The value at a path, if the chart has one and no layer has another."""
-        found = self.values.get(*path)
-        others = [other for layer in self.layers if (other := layer.get(*path)) is not None]
-        if found is None or any(_plain(other) != _plain(found) for other in others):
-            return None
-        return found
+        """The value at a path, if the chart has one."""
+        return self.values.get(*path)
+
+    def staged(self, path: str) -> Chart:
+        """The chart with a layer above its values."""
+        return Chart(_merged(self.values, next(layer for each, layer in self.layers if each == path)))
+
+
+def _merged(values: Table, layer: Table) -> Table:
+    """Values, with those of a layer above them."""
+    above = {name: (line, node) for name, line, node in layer.items}
+    items = []
+    for name, line, node in values.items:
+        at, other = above.pop(name, (line, node))
+        both = isinstance(node, Table) and isinstance(other, Table)
+        items.append((name, at, _merged(node, other) if both else other))  # type: ignore[arg-type]
+    return Table((*items, *((name, line, node) for name, (line, node) in above.items())), values.line)
 
 
 def chart_of(path: str, known: dict[Path, Chart | None]) -> Chart | None:
@@ -74,14 +86,14 @@ def has_templates(path: str) -> bool:
 
 def read_chart(root: Path) -> Chart:
     """A chart's values, and the layers of values in its directory."""
-    tables = [_table(root / "values.yaml")]
+    layers: list[tuple[str, Table]] = []
     for name in LAYERS_IN:
         folder = root / name
         for file in sorted(folder.iterdir()) if folder.is_dir() else ():
             layer = LAYER.fullmatch(file.name) or (name != "." and file.suffix in (".yaml", ".yml"))
             if layer and file != root / "values.yaml" and file.is_file():
-                tables.append(_table(file))
-    return Chart(tables[0], tuple(tables[1:]))
+                layers.append((str(file), _table(file)))
+    return Chart(_table(root / "values.yaml"), tuple(layers))
 
 
 def _table(file: Path) -> Table:
@@ -139,7 +151,7 @@ def _unrolled(found: re.Match[str], chart: Chart) -> str:
 
 
 def _agreed(chart: Chart, path: Sequence[str]) -> str:
-    """A value of a map that a template loops over, as its text; what layers say otherwise is an expression still."""
+    """A value of a map that a template loops over, as its text; what is no text is an expression still."""
     value = chart.value(path)
     return value.text if isinstance(value, Scalar) else f"{{{{ .Values.{'.'.join(path)} }}}}"
 
@@ -199,8 +211,7 @@ def _evaluated(inside: str, chart: Chart) -> Node | None:
         return None
     path = named[1].strip(".").split(".")
     value = chart.value(path)
-    nobody = all(each.get(*path) is None for each in (chart.values, *chart.layers))
-    if default is not None and (nobody or (isinstance(value, Scalar) and not value.text)):
+    if default is not None and (value is None or (isinstance(value, Scalar) and not value.text)):
         return Scalar(default[1] if default[1] is not None else default[2], None)
     return value
 

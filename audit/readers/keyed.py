@@ -2,7 +2,8 @@
 
 Files of YAML, JSON, TOML, HOCON and INI count that lie in the source's module, but no tests, charts or samples. A path
 is found by its whole length, or below something that names an environment or the application. What several files say
-otherwise of one path is unknown.
+otherwise of one path is unknown. But a file of an environment's (`staging.toml`, `config.prod.yml`) is put above the
+base beside it (`base.toml`, `config.yml`). The base is in force by itself; `CHOSEN` is the file that is put above it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigError
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -67,6 +69,58 @@ TAKEN: Final[set[str]] = set()
 """The files in which something was found that a source asks for, by their whole paths, since `forget`."""
 
 
+CHOSEN: Final[ContextVar[str]] = ContextVar("CHOSEN", default="")
+"""The file of an environment that is put above its base, by its whole path; empty: none is."""
+BASES: Final = ("base", "default", "defaults", "common", "config", "settings", "app", "global", "shared")
+"""What a file is called above which those of environments are put."""
+STAGES: Final = re.compile(
+    r"(?:pre|non)?-?_?prod(?:uction)?|stag(?:e|ing)|dev(?:el|elopment)?|tests?|testing|qa|uat|int(?:egration)?|live|local|sandbox"
+    r"|ci|perf|demo|preview|canary|acc(?:eptance)?",
+    re.IGNORECASE,
+)
+"""What environments are called."""
+LAYERS: Final[dict[str, str]] = {}
+"""The files of environments, each with its base, by whole paths, since `forget`."""
+ASKED: Final[set[str]] = set()
+"""Bases of which something was asked, and which may have more that configures a producer."""
+
+
+def environments(*, taken: bool = False) -> list[str]:
+    """The files of environments that are put above a base of which something was asked; or only above those that
+    configure nothing else.
+    """
+    return sorted(each for each, base in LAYERS.items() if base in TAKEN or (base in ASKED and not taken))
+
+
+def _in_force(files: Sequence[tuple[str, Paths]]) -> list[tuple[str, Paths]]:
+    """Files without those of environments; the one that is chosen is put above its base."""
+    beside: dict[tuple[str, str], list[tuple[str, Paths]]] = {}
+    for each in files:
+        path = Path(each[0])
+        beside.setdefault((str(path.parent), path.suffix), []).append(each)
+    gone: set[str] = set()
+    merged: dict[str, Paths] = {}
+    for several in beside.values():
+        base = next((each for name in BASES for each in several if Path(each[0]).stem.lower() == name), None)
+        for other in several if base is not None else ():
+            if base is None or other is base or not _is_above(other, base):
+                continue
+            gone.add(other[0])
+            LAYERS[other[0]] = base[0]
+            if other[0] == CHOSEN.get():
+                own = {key for key, _ in other[1]}
+                merged[base[0]] = (*(each for each in base[1] if each[0] not in own), *other[1])
+    return [(path, merged.get(path, told)) for path, told in files if path not in gone]
+
+
+def _is_above(file: tuple[str, Paths], base: tuple[str, Paths]) -> bool:
+    """Whether a file is of an environment, by its name, and has a section that its base has too."""
+    stem, own = Path(file[0]).stem, Path(base[0]).stem
+    after = re.fullmatch(rf"{re.escape(own)}[._-]([\w-]+)", stem, re.IGNORECASE)
+    named = STAGES.fullmatch(after[1] if after else stem) is not None
+    return named and bool({key[0] for key, _ in file[1]} & {key[0] for key, _ in base[1]})
+
+
 @contextmanager
 def asked_for_topics() -> Iterator[None]:
     """While topics are looked up: a file that names one is not taken for what has the producer's settings."""
@@ -111,6 +165,12 @@ def said_in(path: str, names: Sequence[str]) -> dict[str, str] | None:
     """What the only section of a path of names says, in the files of a source's module, by squeezed keys; it may stand
     below others if these are Kafka's. None if there is none, or several.
     """
+    found = section_in(path, names)
+    return found[1] if found is not None else None
+
+
+def section_in(path: str, names: Sequence[str]) -> tuple[str, dict[str, str]] | None:
+    """The only section of a path of names, as `said_in`, and the file that it is in."""
     wanted = tuple(squeezed(each) for each in names if each)
     found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
     for file, told in _files(root_of(path)) if wanted else ():
@@ -120,7 +180,7 @@ def said_in(path: str, names: Sequence[str]) -> dict[str, str] | None:
                 if key[at:end] == wanted and (not at or _fits(key[:end])):
                     found.setdefault((file, key[:end]), {})["".join(key[end:])] = value
     TAKEN.update(file for file, _ in found)
-    return next(iter(found.values())) if len(found) == 1 else None
+    return next(((file, section) for (file, _), section in found.items()), None) if len(found) == 1 else None
 
 
 def has_section(path: str, names: Sequence[str]) -> bool:
@@ -158,7 +218,7 @@ def _files(root: Path) -> tuple[tuple[str, Paths], ...]:
                 if each.known and len(each.key) < LONGEST
             )
             found.append((str(path), told))
-    return tuple(found)
+    return tuple(_in_force(found))
 
 
 def forget() -> None:
@@ -166,6 +226,8 @@ def forget() -> None:
     _files.cache_clear()
     root_of.cache_clear()
     TAKEN.clear()
+    LAYERS.clear()
+    ASKED.clear()
 
 
 def _paths(root: Path) -> Iterator[Path]:

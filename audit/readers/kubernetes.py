@@ -8,8 +8,9 @@ be in another file. Secrets are never looked into: what comes from one is not kn
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -20,8 +21,9 @@ from audit.readers.connect import read_connector, read_worker
 from audit.readers.creates import made_with
 from audit.readers.environments import program_of
 from audit.readers.format import JSON, YAML, Document, Format
-from audit.readers.kustomize import generated
+from audit.readers.kustomize import generated, patches_of
 from audit.readers.names import latest, under
+from audit.readers.patches import bases, containers_of, entries_of, patches
 from audit.readers.pipelines import read_runtime
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
@@ -80,12 +82,12 @@ def read_resource(source: Text, document: Table, reading: Collected) -> None:
     elif any(read(source, document, reading) for read in (read_operated, read_released, read_runtime)):
         pass
     elif kind == "ConfigMap":
-        reading.config_maps[_name(document)] = (source, document)
+        reading.config_maps.setdefault(_name(document), []).append((source, document))
         for key, _, value in document.table("data").items:
             if reading.is_file(key) and isinstance(value, Scalar) and value.text.strip():
                 reading.nested(inner(value, source, f"{_name(document)}/{key}"))
     elif kind in WORKLOADS:
-        for container in _containers(document):
+        for container in containers_of(document):
             reading.containers.append((source, container, _name(document), document.text("metadata", "namespace")))
 
 
@@ -93,24 +95,19 @@ def _name(document: Table) -> str:
     return document.text("metadata", "name")
 
 
-def _containers(document: Table) -> Iterator[Table]:
-    """The containers of a workload, wherever its pod template is."""
-    spec = document.table("spec")
-    for at in (spec, spec.table("template", "spec"), spec.table("jobTemplate", "spec", "template", "spec")):
-        yield from at.tables("containers")
-
-
 def read_containers(reading: Collected) -> None:
     """Add what the environment of every container configures."""
-    for source, container, workload, namespace in reading.containers:
+    among = bases(reading)
+    for each_container in among:
+        source, container, workload, namespace = each_container
         reading.namespace = namespace
         outside = reading.look_up()
         given: list[Setting] = []
         for each in container.tables("envFrom"):
             given += _from_map(each.text("configMapRef", "name"), each.text("prefix"), source, reading)
-        for each in container.tables("env"):
+        for where, each in entries_of(each_container, among, reading):
             if name := each.text("name"):
-                given.append(_variable(source, each, name, reading))
+                given.append(_variable(where, each, name, reading))
         by_name = latest(given)
 
         own = [_dollars(each, by_name, outside) for each in by_name.values()]
@@ -139,14 +136,34 @@ def _variable(source: Text, entry: Table, name: str, reading: Collected) -> Sett
 
 def _from_map(name: str, prefix: str, where: Text, reading: Collected) -> list[Setting]:
     """The values of a ConfigMap, as variables of a resource that is in a file."""
-    if name not in reading.config_maps:
+    maps = _in_force(reading.config_maps.get(name, ()), reading)
+    if not maps:
         return [dataclasses.replace(each, key=prefix + each.key) for each in generated(name, where.path, reading)]
-    source, document = reading.config_maps[name]
     return [
         Setting(prefix + key, value.text.strip(), source.origin(line))
+        for source, document in maps
         for key, line, value in document.table("data").items
         if isinstance(value, Scalar) and not reading.is_file(key)
     ]
+
+
+def _in_force(maps: Sequence[tuple[Text, Table]], reading: Collected) -> list[tuple[Text, Table]]:
+    """Of the ConfigMaps of a name the last that is no patch of an overlay's, and above it the patch of the stage that
+    is read; a patch alone where there is nothing else.
+    """
+    changed = set(patched(reading))
+    own = [each for each in maps if each[0].path not in changed] or list(maps)
+    return [*own[-1:], *(each for each in maps if each[0].path == reading.patch)]
+
+
+def patched(reading: Collected) -> list[str]:
+    """The files with ConfigMaps that kustomizations have as patches, of those that were read, and those that patch the
+    environment of containers.
+    """
+    named = patches_of(reading) if reading.kustomizations else frozenset()
+    paths = [source.path for maps in reading.config_maps.values() for source, _ in maps]
+    paths = [each for each in paths if os.path.abspath(each) in named]
+    return list(dict.fromkeys([*paths, *(each.path for each in patches(reading))]))
 
 
 def _dollars(setting: Setting, variables: Mapping[str, Setting], outside: Lookup) -> Setting:
@@ -241,22 +258,49 @@ def _confluent(source: Text, document: Table, reading: Collected) -> None:
     """Confluent for Kubernetes: workers, connectors and topics."""
     kind, spec = document.text("kind"), document.table("spec")
     if kind == "Connect":
-        own = [
-            Setting(key.strip(), value.strip(), source.origin(each.line))
-            for each in spec.scalars("configOverrides", "server")
-            for key, _, value in [each.text.partition("=")]
-        ]
+        own = _overridden(source, spec)
         at = spec.text("dependencies", "kafka", "bootstrapEndpoint")
         own.append(Setting("bootstrap.servers", at, source.origin(spec.line)))
         image = spec.text("image", "application")
         told = f"{source.origin(spec.line)}: image {image}"
         read_worker(source, own, reading, "any", name=_name(document), release=release_of(image), release_from=told)
+    if kind == "Kafka":
+        _confluents_brokers(source, document, reading)
     if kind == "KafkaTopic":
         _described(source, spec.text("name") or _name(document), spec, "replicas", "configs", reading)
     elif kind == "Connector" and spec.text("class"):
         line = next((line for key, line, _ in spec.items if key == "class"), spec.line)
         mark = Setting("connector.class", spec.text("class"), source.origin(line))
         read_connector(_name(document), [mark, *_config(source, spec.table("configs"))], reading, "any")
+
+
+def _overridden(source: Text, spec: Table) -> list[Setting]:
+    """What a resource of Confluent's sets beside what the operator does, `NAME=VALUE` in each line."""
+    return [
+        Setting(key.strip(), value.strip(), source.origin(each.line))
+        for each in spec.scalars("configOverrides", "server")
+        for key, _, value in [each.text.partition("=")]
+    ]
+
+
+def _confluents_brokers(source: Text, document: Table, reading: Collected) -> None:
+    """Add the brokers of a Kafka resource of Confluent's, whose service has its name."""
+    spec, name, namespace = document.table("spec"), _name(document), document.text("metadata", "namespace")
+    image = spec.text("image", "application")
+    release = release_of(image)
+    reading.broker(
+        BrokerConfig(
+            name=name,
+            release=release,
+            release_from=f"{source.origin(spec.line)}: image {image}" if release else "",
+            mode="kraft" if spec.table("dependencies", "kRaftController").items else "zookeeper",
+            settings=latest(_overridden(source, spec)),
+            replicas=_number(spec, "replicas"),
+            addresses=(name,),
+            namespace=namespace,
+            origin=source.origin(document.line),
+        )
+    )
 
 
 def _jikkou(source: Text, document: Table, reading: Collected) -> None:

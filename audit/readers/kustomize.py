@@ -26,7 +26,7 @@ from audit.readers.tree import Table
 from audit.readers.walk import LARGEST
 
 FILE: Final = re.compile(r"kustomization\.ya?ml", re.IGNORECASE)
-PARTS: Final = ("resources", "bases", "components", "patchesStrategicMerge")
+PARTS: Final = ("resources", "bases", "components")
 GENERATOR: Final = "configMapGenerator"
 DEEPEST: Final = 200
 """How many kustomizations below one are looked into."""
@@ -47,8 +47,28 @@ class _Layer:
     def parts(self) -> list[str]:
         """The files and directories that it names, by their whole paths."""
         named = [each.text for name in PARTS for each in self.table.scalars(name)]
-        named += [each.text("path") for each in self.table.tables("patches") if each.text("path")]
+        return [*self._whole(named), *self.patches]
+
+    @property
+    def patches(self) -> list[str]:
+        """The files that change what it names, by their whole paths."""
+        named = [each.text("path") for each in self.table.tables("patches") if each.text("path")]
+        return self._whole([*named, *(each.text for each in self.table.scalars("patchesStrategicMerge"))])
+
+    def _whole(self, named: Sequence[str]) -> list[str]:
         return [os.path.normpath(os.path.join(self.folder, each)) for each in named if "://" not in each]
+
+
+def patches_of(reading: Collected) -> frozenset[str]:
+    """The files that kustomizations have as patches, by their whole paths."""
+    return frozenset(one for each in reading.kustomizations for one in _Layer(*each).patches)
+
+
+def patched_by(path: str, reading: Collected) -> list[str]:
+    """The files of what a file is a patch of, by their whole paths."""
+    layers = {each.folder: each for each in (_Layer(*one) for one in reading.kustomizations)}
+    named = [each for each in layers.values() if os.path.abspath(path) in each.patches]
+    return sorted({one for each in named for one in _reached(each, layers)} - {os.path.abspath(path)})
 
 
 def generated(name: str, path: str, reading: Collected) -> list[Setting]:

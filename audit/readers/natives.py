@@ -28,7 +28,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from audit.model import Client, Setting
+from audit.model import Client, Origin, Setting
 from audit.readers import calls, laravel
 from audit.readers.asked import asked_of
 from audit.readers.collect import Collected, preset
@@ -279,7 +279,8 @@ def read_natives(source: Text, reading: Collected) -> bool:
     if language.files == ("*.php",) and (alias := ALIAS.search(text)):
         text = re.sub(rf"\bnew\s+{alias[1]}\b", lambda found: "new Producer".ljust(len(found[0])), text)
     own_producer = language.files == ("*.rb",) and OWN_PRODUCER.search(text) is not None
-    for maker in islice(language.makes.finditer(text), MOST):
+    made = list(islice(language.makes.finditer(text), MOST))
+    for maker in made:
         if own_producer and KARAFKA.match(maker[0]):
             continue
         name = next((each for each in maker.groups() if each), "")
@@ -295,8 +296,28 @@ def read_natives(source: Text, reading: Collected) -> bool:
         if (name and _is_open(name, text, language)) or not (settings or language.fresh):
             named = {ALIASES.get(each.key, each.key) for each in settings}
             settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
-        reading.producer(source.file, settings, origin, client=language.client, framework="source", style="spring")
+        name = _titled(source, text, maker, several=len(made) > 1)
+        reading.producer(name, settings, origin, client=language.client, framework="source", style="spring")
     return True
+
+
+BOUND_TO: Final = re.compile(r"[@$]*([A-Za-z_][\w.>-]*)\s*(?:\|\|)?=\s*[^=\n;]*$")
+"""What the value of the rest of a line is bound to."""
+
+
+def _titled(source: Text, text: str, maker: re.Match[str], *, several: bool) -> str:
+    """What a producer is called: by its file; of several in a file by the variable too, or the class around it."""
+    if not several:
+        return source.file
+    bound = BOUND_TO.search(text, text.rfind("\n", 0, maker.start()) + 1, maker.start())
+    classes = re.findall(r"(?m)^[ \t]*(?:final[ \t]+)?class[ \t]+(\w+)", text[: maker.start()])
+    name = (
+        classes[-1]
+        if len(set(re.findall(r"(?m)^[ \t]*(?:final[ \t]+)?class[ \t]+(\w+)", text))) > 1 and classes
+        else ""
+    )
+    name = name or (re.split(r"[.>-]+", bound[1])[-1] if bound else "")
+    return f"{source.file}, {name}" if name else source.file
 
 
 OF_TOPICS: Final = re.compile(
@@ -324,6 +345,12 @@ def _of_laravels(source: Text, text: str) -> tuple[str, list[Setting]]:
 
 
 LOOPS: Final[Mapping[str, re.Pattern[str]]] = {
+    "*.c": re.compile(
+        r"\bfor\s*\((?:[^;{}]*?\b(?P<e>\w+)\s*=\s*&?(?P<start>\w+)(?:\[0\])?)?[^;{}]*;[^;{}]*;[^;{}()]*\)\s*\{?\s*"
+        r"(?:if\s*\(\s*|[\w ]+=\s*)?rd_kafka_conf_set\s*\(\s*&?(?P<conf>[\w.>-]+)\s*,\s*"
+        r"(?:(?P<map>\w+)\s*\[\s*\w+\s*\](?:\.\w+|\[0\])\s*,\s*(?P=map)\s*\[\s*\w+\s*\](?:\.\w+|\[1\])"
+        r"|(?P=e)->\w+\s*,\s*(?P=e)->\w+)\s*,"
+    ),
     "*.cpp": re.compile(
         r"\bfor\s*\(\s*(?:const\s+)?(?:auto|std::pair<[^()]{1,100}>)\s*(?:const\s*)?&{0,2}\s*"
         r"(?:\[\s*(?P<k>\w+)\s*,\s*(?P<v>\w+)\s*\]|(?P<e>\w+))\s*:\s*(?P<map>\w+)\s*\)\s*\{?\s*(?:if\s*\()?\s*"
@@ -334,12 +361,16 @@ LOOPS: Final[Mapping[str, re.Pattern[str]]] = {
         r"\s*\{?\s*\$(?:this->)?(?P<conf>\w+)\s*->\s*set\(\s*(?P=k)\s*,\s*(?:\(string\)\s*)?(?P=v)\s*\)\s*;"
     ),
 }
-"""Loops of C++ and PHP that set all that a map has."""
+"""Loops of C, C++ and PHP that set all that a map or a table has."""
 MAPS: Final[Mapping[str, str]] = {
+    "*.c": r"\b{}\s*(?:\[[^\[\]]*\]\s*)+=\s*\{{((?:\s*\{{[^{{}}]*\}}\s*,?)+)\s*\}}\s*;",
     "*.cpp": r"[>\w]\s+{}\s*=?\s*\{{((?:\s*\{{[^{{}}]*\}}\s*,?)+)\s*\}}\s*;",
     "*.php": r"(?:\bconst\s+(?:\w+\s+)?|\$){}\s*=\s*(?:\[|array\()([^;]*?[\])])\s*;",
 }
 """Where such a map is made of what is written out."""
+CHANGED: Final = r"\b{}\s*(?:\[|->|\.\s*(?:insert|emplace|erase|merge|clear|swap)|\+?=\s*(?:array_|\$|\w+\())"
+CHANGED_IN_C: Final = r"\b{}\s*\[[^\[\]]*\](?:\.\w+|\[[01]\])\s*=(?!=)"
+"""Where something else changes such a map."""
 ENTRY_OF_CPP: Final = re.compile(rf"()\{{\s*\"([\w.]+)\"\s*,\s*{ARGUMENT}\s*\}}")
 
 
@@ -351,11 +382,9 @@ def _of_maps(text: str, language: _Language) -> tuple[str, list[re.Match[str]]]:
     names = {name for each in language.makes.finditer(text) for name in each.groups() if name} if kind in LOOPS else ()
     found: list[re.Match[str]] = []
     for loop in list(islice(LOOPS[kind].finditer(text), MOST)) if names else ():
-        name = re.escape(loop["map"])
+        name = re.escape(loop["map"] or loop["start"])
         made = list(re.finditer(MAPS[kind].format(name), text))
-        changed = re.search(
-            rf"\b{name}\s*(?:\[|->|\.\s*(?:insert|emplace|erase|merge|clear|swap)|\+?=\s*(?:array_|\$|\w+\())", text
-        )
+        changed = re.search(CHANGED_IN_C.format(name) if kind == "*.c" else CHANGED.format(name), text)
         if loop["conf"] not in names or len(made) != 1 or changed is not None or "..." in made[0][1]:
             continue
         entries = ENTRY_OF_PHP if kind == "*.php" else ENTRY_OF_CPP
@@ -459,21 +488,46 @@ def _read_ruby_kafka(source: Text, text: str, reading: Collected) -> bool:
     makes = re.search(r"\bKafka\.new\b|\brequire\s*\(?['\"]kafka['\"]", text) is not None
     if re.search(r"WaterDrop|Rdkafka|\bKarafka\b", text):
         return False
-    for maker in islice(RUBY_KAFKA.finditer(text), MOST):
+    made = list(islice(RUBY_KAFKA.finditer(text), MOST))
+    for maker in made:
         if not makes and "kafka" not in maker[1].lower():
             continue
-        given = re.finditer(rf"\b(\w+)(?:\s*:|\s*=>)\s*{ARGUMENT}\s*(?=,|$)", maker[2] or "")
         origin = source.origin(source.line_at(maker.start()))
-        settings = []
-        for each in given:
-            value = _value(each[2].replace(":all", "'all'"))
-            if key := OF_RUBY_KAFKA.get(each[1]):
-                settings.append(Setting(key, UNKNOWN if value is None else value, origin, known=value is not None))
-        if "**" in (maker[2] or ""):
+        settings = _options_of_ruby(maker[2] or "", origin)
+        spread = re.findall(r"\*\*\s*([\w.:]+)", maker[2] or "")
+        hashes = [_hash_of_ruby(source, text, each) for each in spread]
+        settings = [*(one for each in hashes for one in each or ()), *settings]
+        if any(each is None for each in hashes):
             named = {each.key for each in settings}
             settings += [Setting(key, UNKNOWN, origin, known=False) for key in DECISIVE if key not in named]
-        reading.producer(source.file, settings, origin, client="ruby-kafka", framework="source", style="spring")
+        name = _titled(source, text, maker, several=len(made) > 1)
+        reading.producer(name, settings, origin, client="ruby-kafka", framework="source", style="spring")
     return True
+
+
+def _options_of_ruby(text: str, origin: Origin) -> list[Setting]:
+    """What a producer of ruby-kafka's is set to by arguments, or by the entries of a hash."""
+    settings = []
+    for each in re.finditer(rf"\b(\w+)(?:\s*:|\s*=>)\s*{ARGUMENT}\s*(?=,|$)", text):
+        value = _value(each[2].replace(":all", "'all'"))
+        if key := OF_RUBY_KAFKA.get(each[1]):
+            settings.append(Setting(key, UNKNOWN if value is None else value, origin, known=value is not None))
+    return settings
+
+
+def _hash_of_ruby(source: Text, text: str, name: str) -> list[Setting] | None:
+    """The options of a hash that a file binds a constant to, or a variable, or that a method of it returns, and that
+    nothing else changes; None if that cannot be followed.
+    """
+    last = re.escape(name.rpartition(":")[2].rpartition(".")[2])
+    bound = (
+        rf"(?<![\w.]){last}\s*=\s*\{{([^{{}}]*)\}}|\bdef\s+(?:self\.)?{last}\s*(?:\(\s*\))?\s+\{{([^{{}}]*)\}}\s+end\b"
+    )
+    found = list(re.finditer(bound, text))
+    changed = re.search(rf"(?<![\w.]){last}(?:\[[^\]\n]*\]\s*=(?!=)|\.(?:merge!|update|store|delete)\b)", text)
+    if len(found) != 1 or changed is not None or "**" in found[0][0]:
+        return None
+    return _options_of_ruby(found[0][1] or found[0][2] or "", source.origin(source.line_at(found[0].start())))
 
 
 DELIVERY_BOY: Final = re.compile(r"delivery_boy\.ya?ml")

@@ -1,19 +1,18 @@
 """What a script of Node asks node-config for: `config.get('kafka.producer')` of `config/default.json` and its layers.
 
 The directory `config` of the nearest directory above counts. A layer for one environment (`production.json`) may say
-otherwise: what the layers do not agree on is unknown.
+otherwise: `default` is in force by itself, and the layer that `keyed.CHOSEN` is is put above it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from audit.model import Setting
-from audit.readers.keyed import TAKEN
+from audit.readers.keyed import CHOSEN, LAYERS, TAKEN
 from audit.readers.names import latest
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Table, flatten, read_json, read_yaml
@@ -32,15 +31,12 @@ def configured(source: Text, text: str) -> list[Setting] | None:
     asked = ASKED.search(text)
     if asked is None or IMPORTED.search(source.content) is None:
         return None
-    told = [found for each in _layers(source) if (found := _at(each, asked[1]))]
+    layers = list(_layers(source))
+    told = [found for each in layers if (found := _at(each, asked[1]))]
+    TAKEN.update(each.path for each in layers if _at(each, asked[1]))
     if not told:
         return None
-    settings = [latest(each) for each in told]
-    found = []
-    for key in dict.fromkeys(key for each in settings for key in each):
-        said = [each[key] for each in settings if key in each]
-        found.append(replace(said[0], known=len({each.value for each in said}) == 1))
-    return found
+    return list(latest(one for each in told for one in each).values())
 
 
 OF_CONFIG: Final = r"\bconfig\.get(?:<[^<>()]*>)?\(\s*['\"]([\w.]+)['\"]\s*\)"
@@ -60,7 +56,7 @@ def asked_of_config(source: Text, expression: str) -> tuple[str, str] | None:
     layers = list(_layers(source)) if root is not None and path else []
     TAKEN.update(layer.path for layer in layers if "." in path and _at(layer, path.rpartition(".")[0]))
     said = [(one, layer.path) for layer in layers if (one := _value_at(layer, path)) is not None]
-    return said[0] if root is not None and said and len({one for one, _ in said}) == 1 else None
+    return said[-1] if root is not None and said else None
 
 
 def _bound_to(source: Text, name: str) -> str | None:
@@ -87,13 +83,16 @@ def _value_at(layer: Text, path: str) -> str | None:
 
 
 def _layers(source: Text) -> Iterator[Text]:
-    """The files of the nearest directory of node-config's."""
+    """The file of the nearest directory of node-config's, and the layer that is chosen."""
     folders = [each / "config" for each in Path(source.path).absolute().parents[:HIGHEST]]
     folder = next((each for each in folders if any((each / f"default{end}").is_file() for end in KINDS)), None)
-    for path in sorted(folder.iterdir()) if folder is not None else ():
-        if path.suffix not in KINDS or path.stem == OTHERS:
-            continue
-        if (layer := text_of(path)) is not None:
+    paths = sorted(folder.iterdir(), key=lambda each: (each.stem != "default", each)) if folder is not None else []
+    paths = [each for each in paths if each.suffix in KINDS and each.stem != OTHERS]
+    for path in paths:
+        if path.stem != "default":
+            LAYERS[str(path)] = str(paths[0])
+        chosen = path.stem == "default" or str(path) == CHOSEN.get()
+        if chosen and (layer := text_of(path)) is not None:
             yield layer
 
 

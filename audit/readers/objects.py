@@ -53,6 +53,8 @@ class Kind:
     """What the variables begin with that a class has its fields of, if it is a part of pydantic's settings."""
 
 
+CALLED: Final[ContextVar[Place | None]] = ContextVar("CALLED", default=None)
+"""The call of a function for which its producer is told, where several calls give it something else."""
 HEIR: Final[ContextVar[Kind | None]] = ContextVar("HEIR", default=None)
 """The class that `self` is an object of, where it inherits from the one that a node stands in."""
 
@@ -104,7 +106,7 @@ def is_never_given(place: Place) -> bool:
     function = function_at(place.tree, value)
     if not isinstance(value, ast.Name) or function is None:
         return False
-    calls = _calls_to(place, function)
+    calls = calls_to(place, function)
     rest = function.args.kwarg
     if rest is not None and rest.arg == value.id:
         own = set(_parameters(function))
@@ -178,7 +180,10 @@ def _default(function: Function, name: str) -> ast.expr | None:
 
 def given(place: Place, function: Function, name: str) -> Place | None:
     """What every call of a function gives a parameter; None if no call is seen, or they do not agree."""
-    calls = _calls_to(place, function)
+    calls = calls_to(place, function)
+    chosen = CALLED.get()
+    if chosen is not None and any(each.value is chosen.value for each in calls):
+        calls = (chosen,)
     found: list[Place] = []
     for each in calls:
         if any(isinstance(one, ast.Starred) for one in _call(each).args) or None in _words(_call(each)):
@@ -221,7 +226,7 @@ def _argument(place: Place, function: Function, name: str) -> ast.expr | None:
     return by_word or (call.args[at] if at < len(call.args) else None)
 
 
-def _calls_to(place: Place, function: Function) -> tuple[Place, ...]:
+def calls_to(place: Place, function: Function) -> tuple[Place, ...]:
     """The calls of a function in its module; of an `__init__` those of its class, and of those that inherit from it."""
     root = root_of(place.source.path)
     owner = class_at(place.tree, function) if function.name == "__init__" else None
@@ -236,7 +241,7 @@ def _calls_to(place: Place, function: Function) -> tuple[Place, ...]:
 
 def _calls_of_heir(heir: Kind, root: Path) -> tuple[Place, ...]:
     """How a class makes the one that it inherits from: in its own `__init__`, or else as it is made itself."""
-    if _method(heir, "__init__") is None:
+    if method_of(heir, "__init__") is None:
         return calls_of(root, heir.owner.name)
     return tuple(
         Place(heir.source, heir.tree, each)
@@ -373,7 +378,7 @@ def _kind_of_call(place: Place, value: ast.Call, depth: int) -> Kind | None:
     function = value.func
     if isinstance(function, ast.Attribute):
         owner = kind_of(replace(place, value=function.value), depth + 1)
-        method = _method(owner, function.attr) if owner is not None else None
+        method = method_of(owner, function.attr) if owner is not None else None
         if owner is not None and method is not None:
             return _kind_of_result(Place(owner.source, owner.tree, value), method, depth, owner)
     found = _function(place, _last(function))
@@ -416,7 +421,8 @@ def _function(place: Place, name: str) -> tuple[Text, ast.Module, Function] | No
     return (home, tree, there[0]) if len(there) == 1 else None
 
 
-def _method(kind: Kind, name: str) -> Function | None:
+def method_of(kind: Kind, name: str) -> Function | None:
+    """The method of a class that has a name, if it is the only one."""
     found = [each for each in kind.owner.body if isinstance(each, FUNCTIONS) and each.name == name]
     return found[0] if len(found) == 1 else None
 
@@ -434,7 +440,7 @@ def _kind_of_field(kind: Kind, name: str, depth: int) -> Kind | None:
         inside = kind_of(Place(own.source, own.tree, statement.value), depth + 1)
     elif (assigned := _assigned(kind, name)) is not None:
         return kind_of(assigned, depth + 1)
-    elif (method := _method(kind, name)) is not None:
+    elif (method := method_of(kind, name)) is not None:
         return _kind_of_result(Place(kind.source, kind.tree, ast.Name(name)), method, depth, kind)
     if inside is None or not (_is_settings(kind) or kind.variables is not None) or _is_settings(inside):
         return inside
@@ -492,7 +498,7 @@ def _attribute(kind: Kind, name: str) -> Place | None:
     if statement is None:
         if (assigned := _assigned(kind, name)) is not None:
             return assigned
-        method = _method(kind, name)
+        method = method_of(kind, name)
         returned = result_of(method) if method is not None and method.decorator_list else None
         return Place(kind.source, kind.tree, returned) if returned is not None else None
     value = getattr(statement, "value", None)

@@ -10,6 +10,9 @@
 | an application's file, and the one that is put above it where it is deployed: a ConfigMap's, or of `config/` | the \
 application's, with what the other says |
 | a template of Ansible's, and variables that such templates are filled with | the template |
+| an agent's own file, and the same in a ConfigMap or in values of a chart | the agent's own |
+| a section of appsettings.json, and that of an environment's file that says the same | the first |
+| a worker of Connect's as a service of Compose's, and its file of properties, which say the same | the service |
 
 Two producers that differ in what decides over records are two, unless one file is put above the other.
 """
@@ -53,12 +56,22 @@ NOTE: Final = "files that are put above each other say otherwise"
 def told_once(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     """Producers, each of those that are one in the place that is kept."""
     kept = list(producers)
-    for join in (_filled, _connectors, _composed, _workloads, _images, _deployed):
+    for join in (
+        _filled,
+        _settings_of_dotnet,
+        _connectors,
+        _composed,
+        _workloads,
+        _images,
+        _deployed,
+        _agents,
+        _workers,
+    ):
         kept = join(kept)
     return kept
 
 
-def _decides(producer: ProducerConfig) -> dict[str, tuple[str, bool]]:
+def decides(producer: ProducerConfig) -> dict[str, tuple[str, bool]]:
     """What is said of what decides over records."""
     said = {**producer.presets, **producer.settings}
     return {DECIDES[key]: (_plain(each.value), each.known) for key, each in said.items() if key in DECIDES}
@@ -95,7 +108,7 @@ def _without(
 
 def _connectors(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     def stands_for(one: ProducerConfig, other: ProducerConfig) -> bool:
-        same = (one.name, one.topics, _decides(one)) == (other.name, other.topics, _decides(other))
+        same = (one.name, one.topics, decides(one)) == (other.name, other.topics, decides(other))
         beside = _folder(one) == _folder(other) or _folder(one).parent in (_folder(other), _folder(other).parent)
         beside = beside or _folder(one) == _folder(other).parent
         scripted = _file(other).endswith(SCRIPT) and not _file(one).endswith(SCRIPT)
@@ -116,12 +129,33 @@ def _filled(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     return [each for each in producers if each.framework or not VARIABLES.search(each.origin.path)]
 
 
+OF_ENVIRONMENT: Final = re.compile(r"appsettings\.[\w-]+\.json", re.IGNORECASE)
+
+
+def _settings_of_dotnet(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
+    """Producers of sections of .NET's settings, those of an environment's file with what appsettings.json says below;
+    without them, if they say nothing else of what decides, or of addresses.
+    """
+    bases = {(_folder(each), each.spelling): each for each in producers if _file(each).lower() == "appsettings.json"}
+    kept = []
+    for each in producers:
+        base = bases.get((_folder(each), each.spelling)) if OF_ENVIRONMENT.fullmatch(_file(each)) else None
+        if base is None:
+            kept.append(each)
+            continue
+        whole = _above(base, each)
+        at = [_servers(one.settings.get("bootstrap.servers")) for one in (base, whole)]
+        if decides(whole) != decides(base) or at[0] != at[1]:
+            kept.append(dataclasses.replace(each, settings=whole.settings))
+    return kept
+
+
 def _composed(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     """Without what a second Compose file says of a service of the first; with what an override says."""
 
     def stands_for(one: ProducerConfig, other: ProducerConfig) -> bool:
         first, second = COMPOSE.fullmatch(_file(one)), COMPOSE.fullmatch(_file(other))
-        more = _decides(other).items() <= _decides(one).items() and other.presets.keys() <= one.presets.keys()
+        more = decides(other).items() <= decides(one).items() and other.presets.keys() <= one.presets.keys()
         return (
             _is_same_service(one, other)
             and _folder(one) == _folder(other)
@@ -152,16 +186,66 @@ def _is_same_service(one: ProducerConfig, other: ProducerConfig) -> bool:
 
 def _workloads(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     def stands_for(one: ProducerConfig, other: ProducerConfig) -> bool:
-        deployed = OF_KUBERNETES.search(_file(one)) is not None and not COMPOSE.fullmatch(_file(one))
-        same = _is_same_service(one, other) and _decides(one) == _decides(other)
-        return same and deployed and COMPOSE.fullmatch(_file(other)) is not None
+        same = _is_same_service(one, other) and decides(one) == decides(other)
+        return same and _kind_of_workload(one) < _kind_of_workload(other)
 
     return _without(producers, [each for each in producers if each.spelling.endswith("{KEY}")], stands_for)
 
 
+def _kind_of_workload(producer: ProducerConfig) -> int:
+    """Which of the files that start a service is kept: a workload's of Kubernetes', one of Compose's, or another."""
+    if COMPOSE.fullmatch(_file(producer)):
+        return 1
+    return 0 if OF_KUBERNETES.search(_file(producer)) else 2
+
+
+OF_AGENTS: Final = frozenset(
+    {"beats", "telegraf", "opentelemetry", "benthos", "redpanda connect", "vector", "fluent bit", "fluentd", "logstash"}
+)
+"""Programs whose configuration is a file of their own, which is deployed as it is."""
+DEPLOYED: Final = re.compile(
+    r"(?:^|/)(?:k8s|kube\w*|manifests?|deploy\w*|charts?|helm|overlays|base)/|config-?map|daemon-?set|values"
+)
+"""Where a copy of it is that is put into a cluster."""
+
+
+def _agents(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
+    """Without what a ConfigMap or a chart says of an agent, where its own file says the same."""
+
+    def what(each: ProducerConfig) -> tuple[object, ...]:
+        at = each.settings.get("bootstrap.servers")
+        return each.framework, each.topics, decides(each), _servers(at)
+
+    def stands_for(one: ProducerConfig, other: ProducerConfig) -> bool:
+        deployed = DEPLOYED.search(other.origin.path) is not None and _file(other).endswith((".yml", ".yaml"))
+        return deployed and DEPLOYED.search(one.origin.path) is None and what(one) == what(other)
+
+    return _without(producers, [each for each in producers if each.framework in OF_AGENTS], stands_for)
+
+
+def _servers(setting: Setting | None) -> str:
+    """Addresses, without what spellings of lists differ in."""
+    return re.sub(r"[\s\[\]\"']", "", setting.value) if setting is not None else ""
+
+
+def _workers(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
+    """Without the file of properties of a worker of Connect's that a service of Compose's is, where there is one of
+    each: the image has the file, or the service makes it of its variables.
+    """
+    own = [each for each in producers if each.framework == "connect" and not each.spelling.startswith("producer.over")]
+    services = [each for each in own if COMPOSE.fullmatch(_file(each))]
+    files = [each for each in own if _file(each).endswith(".properties")]
+    if len(services) != 1 or len(files) != 1:
+        return list(producers)
+    one, other = services[0], files[0]
+    same = decides(one) == decides(other)
+    same &= _servers(one.settings.get("bootstrap.servers")) == _servers(other.settings.get("bootstrap.servers"))
+    return [each for each in producers if each is not other] if same else list(producers)
+
+
 def _images(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     def stands_for(one: ProducerConfig, other: ProducerConfig) -> bool:
-        same = (one.framework, one.spelling, _decides(one)) == (other.framework, other.spelling, _decides(other))
+        same = (one.framework, one.spelling, decides(one)) == (other.framework, other.spelling, decides(other))
         return same and _folder(one) == _folder(other) and len(_file(one)) <= len(_file(other))
 
     return _without(producers, [each for each in producers if DOCKERFILE.fullmatch(_file(each))], stands_for)
@@ -176,7 +260,7 @@ def _deployed(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     kept = list(producers)
     for one in inside:
         mine = [each for each in outside if _is_of_application(each, one, alone=alone)]
-        alike = len({(_whose(each), *sorted(_decides(each).items())) for each in mine}) == 1
+        alike = len({(_whose(each), *sorted(decides(each).items())) for each in mine}) == 1
         if alike and [_is_beside(each, one) for each in inside].count(True) == 1:  # no other profile
             gone = {id(each) for each in mine}
             kept = [_above(one, mine[0]) if each is one else each for each in kept if id(each) not in gone]

@@ -70,7 +70,7 @@ def resolve(text: str, style: Style, look_up: Lookup) -> ResolvedText:
     notes: list[str] = []
     known = _Known()
     result = _resolve(text, style, look_up, notes, known, 0)
-    if style != "none" and OTHERS.search(result):
+    if (OTHERS if style != "none" else TEMPLATE).search(result):
         known.all = False
     return ResolvedText(result if known.all else text, known.all, ", ".join(dict.fromkeys(notes)) if known.all else "")
 

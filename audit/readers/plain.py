@@ -193,6 +193,13 @@ OF_PRODUCER: Final = re.compile(r"(?:^|\.)(?:kafka[-_]?)?producer(?:[-_]?(?:conf
 """A section that is a producer's by its name, whatever it sets."""
 
 
+OF_RULES: Final = re.compile(
+    r"(?:^|[._-])(?:rules?|polic(?:y|ies)|expect(?:ed|ations?)|checks?|lint|guardrails?|constraints?|wanted|baseline)"
+    r"(?:$|[._-])"
+)
+"""A section that says what others' settings are held against, and is no client's."""
+
+
 def _prefix(key: str) -> str | None:
     """What stands before a producer's key, if that names a producer; None otherwise.
 
@@ -208,7 +215,9 @@ def _prefix(key: str) -> str | None:
         if of_producer or rest in PRODUCERS or relaxed(rest) in PRODUCERS:
             if relaxed(rest) in WEAK and not low.endswith("producer"):
                 return None
-            if "consumer" in low or low.startswith(("spring.", "mp.messaging", "%", "camel.")):
+            if "consumer" in low or low.startswith(("spring.", "mp.messaging", "%", "camel.", "akhq.")):
+                return None
+            if OF_RULES.search(low):
                 return None
             named = re.search(r"producer|(^|\.)kafka(\..*)?$", low)
             return prefix if named else None

@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from audit.model import Setting
-from audit.readers.keyed import TAKEN, Told, root_of, said
+from audit.readers.keyed import TAKEN, Told, root_of, said, section_in
 from audit.readers.modules import imports, module_of, named, tree_of
+from audit.readers.names import relaxed
 from audit.readers.objects import Function, Place, function_at, sources_of, stands_for
 from audit.readers.text import Text
 from audit.readers.walk import text_of
@@ -92,6 +95,28 @@ def of_loaded_file(place: Place) -> tuple[Told | None, ast.expr | None]:
         if path and root is not place.value and _is_loaded(place, root, 0, boxed=attributes):
             return said(place.source.path, path), default
     return None, None
+
+
+NAMED: Final = re.compile(r"[\w.-]+\.(?:json|ya?ml|toml)\b")
+"""Files that a source names."""
+
+
+def section_of_loaded(place: Place, path: Sequence[str]) -> list[Setting] | None:
+    """The settings of a section of the only file of the program's that has it, if an expression is what a file was read
+    into; None if it is not.
+    """
+    if not _is_loaded(place, place.value, 0):
+        return None
+    found = section_in(place.source.path, path)
+    named = NAMED.findall(place.source.content)
+    told = found[1] if found is not None and (not named or os.path.basename(found[0]) in named) else None
+    origin = place.source.origin(getattr(place.value, "lineno", None))
+    settings = [
+        Setting(key, value, origin, note=f"{'.'.join(path)} of a file")
+        for name, value in (told or {}).items()
+        if (key := relaxed(name)) is not None
+    ]
+    return settings or None
 
 
 def _path_of(place: Place, *, attributes: bool) -> tuple[list[str], ast.expr | None, ast.expr]:

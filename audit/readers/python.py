@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from audit.model import Client, Setting
+from audit.model import Client, Origin, Setting
 from audit.readers.collect import Collected, preset
 from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
@@ -33,20 +33,34 @@ from audit.readers.keyed import asked_for_topics, root_of
 from audit.readers.modules import bound, imports, module_named, module_of, tree_of
 from audit.readers.names import producer_keys
 from audit.readers.objects import (
+    CALLED,
     HEIR,
     Kind,
     Place,
     calls_of,
+    calls_to,
+    class_at,
     fields_of,
     function_at,
     given,
     heirs_of,
     is_never_given,
     kind_of,
+    method_of,
+    result_of,
     stands_for,
 )
 from audit.readers.packages import of_framework
-from audit.readers.pyfiles import PARSERS, of_flask, of_loaded_file, option_of, section_of_ini, variable_of_helper
+from audit.readers.pyfiles import (
+    PARSERS,
+    of_flask,
+    of_loaded_file,
+    option_of,
+    section_of_ini,
+    section_of_loaded,
+    variable_of_helper,
+)
+from audit.readers.sends import uses_of
 from audit.readers.text import Text, Unreadable
 from audit.readers.tree import Listing, Scalar, Table, flatten, read_json, read_yaml
 from audit.readers.walk import text_of
@@ -54,6 +68,7 @@ from audit.readers.walk import text_of
 CLASSES: Final = frozenset({"Producer", "SerializingProducer", "AvroProducer", "AIOProducer", "DeserializingProducer"})
 READS: Final = frozenset({"get", "items", "keys", "values", "copy"})
 HARMLESS: Final = CLASSES | {
+    "update",
     "Consumer",
     "AdminClient",
     "copy",
@@ -97,9 +112,11 @@ SPEAKS: Final = re.compile(
 
 def read_python(source: Text, reading: Collected) -> bool:
     """Add the producers of a Python source; whether there are any."""
-    if not SPEAKS.search(source.content):
-        return False
     if TESTS.search(source.path):
+        return False
+    if (uses := uses_of(source.content)) is not None:
+        reading.uses[source.path] = uses
+    if not SPEAKS.search(source.content):
         return False
     try:
         with warnings.catch_warnings():
@@ -199,12 +216,11 @@ def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
             return told
 
         sent = _sent_to(source, tree) if sent is None else sent
-        for heir, settings in _by_heir(source, scopes, settled):
+        for maker, settings in _by_maker(source, scopes, settled):
             if _is_alternative(call, scopes, settings, alike):
                 continue
             name, origin = _name_of(source, call, scopes, bound_to), source.origin(call.lineno)
-            if heir is not None:
-                name, origin = f"{heir.source.file}, {heir.owner.name}", heir.source.origin(heir.owner.lineno)
+            name, origin = _of_maker(maker) or (name, origin)
             reading.producer(
                 name, settings, origin, client="librdkafka", framework="python", topics=sent, style="spring"
             )
@@ -221,6 +237,11 @@ def _bound_to(tree: ast.Module, made: Callable[[ast.Call], bool]) -> dict[int, s
             target = each.targets[0] if isinstance(each, ast.Assign) else each.target
             name = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
             bound[id(each.value)] = name
+        elif isinstance(each, ast.keyword) and each.arg:
+            bound[id(each.value)] = each.arg
+        elif isinstance(each, ast.Dict):
+            bound |= {id(value): str(key.value) for key, value in zip(each.keys, each.values, strict=True)
+                      if isinstance(key, ast.Constant)}  # fmt: skip
     makes = Counter(id(scopes[-1]) for scopes, call in _calls(tree, (tree,)) if made(call))
     alone = {id(call) for scopes, call in _calls(tree, (tree,)) if makes[id(scopes[-1])] == 1}
     return {place: name for place, name in bound.items() if place not in alone}
@@ -229,6 +250,9 @@ def _bound_to(tree: ast.Module, made: Callable[[ast.Call], bool]) -> dict[int, s
 def _name_of(source: Text, call: ast.Call, scopes: Sequence[Scope], bound_to: Mapping[int, str]) -> str:
     """What a producer is called: by its file, and its variable or the function that makes it."""
     function = next((scope.name for scope in reversed(scopes) if not isinstance(scope, ast.Module)), "")
+    owner = next((scope.name for scope in reversed(scopes) if isinstance(scope, ast.ClassDef)), "")
+    if owner and sum(isinstance(each, ast.ClassDef) for each in ast.walk(scopes[0])) > 1 and function == "__init__":
+        function = owner
     part = bound_to.get(id(call)) or function
     return f"{source.file}, {part}" if part else source.file
 
@@ -252,7 +276,7 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
         if package not in imported or not package or _only_asks(call, scopes[-1]):
             continue
         if package == "faststream":
-            if not re.search(r"\.publish(?:er)?\(", source.content):
+            if not _sends_below(source, OF_FASTSTREAM, "broker"):
                 continue  # it only subscribes
             client = "librdkafka" if "faststream.confluent" in source.content else client
 
@@ -261,12 +285,11 @@ def _called(source: Text, tree: ast.Module, reading: Collected) -> bool:
 
         sent = _sent_to(source, tree) if sent is None else sent
         found = True
-        for heir, settings in _by_heir(source, scopes, settled):
+        for maker, settings in _by_maker(source, scopes, settled):
             if _is_alternative(call, scopes, settings, alike):
                 continue
             title, origin = _name_of(source, call, scopes, bound_to), source.origin(call.lineno)
-            if heir is not None:
-                title, origin = f"{heir.source.file}, {heir.owner.name}", heir.source.origin(heir.owner.lineno)
+            title, origin = _of_maker(maker) or (title, origin)
             reading.producer(title, settings, origin, client=client, framework="python", topics=sent, style="spring")
     return found
 
@@ -287,6 +310,55 @@ def _settings_of_words(source: Text, call: ast.Call, scopes: tuple[Scope, ...]) 
             Setting(key, UNKNOWN, source.origin(call.lineno), known=False) for key in DECISIVE if key not in named
         ]
     return settings
+
+
+CALLERS: Final = 10
+"""Callers of one function that are told apart."""
+
+
+def _by_maker(
+    source: Text, scopes: Sequence[Scope], settled: Callable[[], list[Setting]]
+) -> list[tuple[Kind | Place | None, list[Setting]]]:
+    """What a producer is set to, by the classes that inherit from the one that makes it, or else by the calls of the
+    function that makes it, if these give it something else that is known: each is a producer then.
+    """
+    found: list[tuple[Kind | Place | None, list[Setting]]] = [*_by_heir(source, scopes, settled)]
+    function = next((each for each in reversed(scopes) if isinstance(each, FUNCTIONS)), None)
+    if len(found) != 1 or function is None or _is_told(found[0][1]):
+        return found
+    told = calls_to(Place(source, MODULE.get(), ast.Name(function.name)), function)
+    by_values: dict[object, tuple[Kind | Place | None, list[Setting]]] = {}
+    for each in told if 1 < len(told) <= CALLERS else ():
+        before = CALLED.set(each)
+        try:
+            settings = settled()
+        finally:
+            CALLED.reset(before)
+        if not _is_told(settings):
+            return found
+        by_values.setdefault(_deciding(settings), (each, settings))
+    return list(by_values.values()) if len(by_values) > 1 else found
+
+
+def _is_told(settings: Sequence[Setting]) -> bool:
+    """Whether all that decides over records is told."""
+    return all(each.known for each in settings if each.key in ALTERNATIVE)
+
+
+def _of_maker(maker: Kind | Place | None) -> tuple[str, Origin] | None:
+    """What the producer of a class, or of a call, is called, and where it is."""
+    if isinstance(maker, Kind):
+        return f"{maker.source.file}, {maker.owner.name}", maker.source.origin(maker.owner.lineno)
+    if maker is None:
+        return None
+    bound = next(
+        (each for each in ast.walk(maker.tree) if isinstance(each, ast.Assign) and each.value is maker.value), None
+    )
+    name = ast.unparse(bound.targets[0]).removeprefix("self.") if bound is not None else ""
+    function = function_at(maker.tree, maker.value)
+    name = name or (function.name if function is not None else "")
+    origin = maker.source.origin(getattr(maker.value, "lineno", None))
+    return (f"{maker.source.file}, {name}" if name else maker.source.file), origin
 
 
 def _by_heir(
@@ -356,6 +428,14 @@ def _spread(source: Text, call: ast.Call, value: ast.expr, scopes: tuple[Scope, 
     where no call of it gives any.
     """
     settings = _followed(source, call, value, scopes)
+    chosen, function = CALLED.get(), function_at(MODULE.get(), value)
+    if settings is None and chosen is not None and function is not None and isinstance(value, ast.Name):
+        more = function.args.kwarg
+        taken = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+        if more is not None and more.arg == value.id and isinstance(chosen.value, ast.Call):
+            words = [each for each in chosen.value.keywords if each.arg not in taken]
+            if all(each.arg for each in words):
+                return [_setting(chosen.source, str(each.arg), each.value) for each in words]
     return [] if settings is None and is_never_given(Place(source, MODULE.get(), value)) else settings
 
 
@@ -487,13 +567,37 @@ OF_SPARK: Final = re.compile(r"\bspark-(?:sql|streaming)-kafka-0-10_[\d.]+:(\d+(
 """Where a program names the connector that Spark is to load."""
 
 
+BESIDE_SPARK: Final = ("README*", "Makefile", "Dockerfile*", "*.sh", "*.y*ml", "spark-defaults.conf")
+"""Files that tell how a program of Spark's is started."""
+ABOVE_SPARK: Final = 3
+STARTS: Final = 40
+"""Files that are looked into for how it is started."""
+
+
+def _of_packages(source: Text) -> tuple[str | None, str]:
+    """The release of kafka-clients that the connector brings which a program of Spark's is started with, and where that
+    is told: in the program, or in a file beside it or above, if all of these agree.
+    """
+    texts = [source] if OF_SPARK.search(source.content) else []
+    for folder in () if texts else Path(source.path).absolute().parents[:ABOVE_SPARK]:
+        paths = [path for glob in BESIDE_SPARK for path in sorted(folder.glob(glob))][:STARTS]
+        texts += [text for path in paths if (text := text_of(path)) is not None and OF_SPARK.search(text.content)]
+        if paths or (folder / ".git").exists():
+            break
+    places = [(text, each) for text in texts for each in OF_SPARK.finditer(text.content)]
+    if len({each[1] for _, each in places}) != 1:
+        return None, ""
+    text, named = places[0]
+    where = f"{text.file}:{text.line_at(named.start())}" if text is not source else None
+    where = where or str(source.origin(source.line_at(named.start())))
+    return of_framework("spark", named[1]), f"{where}: {named[0]}, which brings kafka-clients"
+
+
 def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
     """Add PySpark's sinks: `.write` or `.writeStream` with `.format("kafka")` and `.option("kafka.acks", …)`."""
     inner: set[ast.expr] = set()
     found = False
-    named = OF_SPARK.search(source.content)
-    release = of_framework("spark", named[1]) if named else None
-    told = f"{source.origin(source.line_at(named.start()))}: {named[0]}, which brings kafka-clients" if named else ""
+    release, told = _of_packages(source)
     for scopes, call in _calls(tree, (tree,)):
         if call in inner:
             continue
@@ -634,8 +738,10 @@ def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
     faust = re.search(r"(?m)^\s*(?:import|from)\s+faust\b", source.content) is not None
     faust = faust and _sends_with_faust(source)
     found = False
+    bound_to = _bound_to(tree, lambda call: _called_name(call) in OF_FRAMEWORKS | OF_PYKAFKA)
     for scopes, call in _calls(tree, (tree,)):
         name = _called_name(call)
+        title = ", ".join(filter(None, (source.file, bound_to.get(id(call)))))
         words = {word.arg: word.value for word in call.keywords if word.arg}
         topics: list[str] = []
         if quix and name == "Application":
@@ -648,18 +754,18 @@ def _of_frameworks(source: Text, tree: ast.Module, reading: Collected) -> bool:
             given = [_setting(source, OF_PYKAFKA_NAMES[key], each) for key, each in words.items()
                      if key in OF_PYKAFKA_NAMES]  # fmt: skip
             origin = source.origin(call.lineno)
-            reading.producer(source.file, given, origin, client="pykafka", framework="python", style="spring")
+            reading.producer(title, given, origin, client="pykafka", framework="python", style="spring")
             found = True
             continue
         elif faust and name == "App":
-            _of_faust(source, call, reading)
+            _of_faust(source, title, call, reading)
             found = True
             continue
         else:
             continue
         settings = _within(source, config, scopes) if config is not None else []
         reading.producer(
-            source.file, settings, source.origin(call.lineno), client="librdkafka", framework="python", topics=topics,
+            title, settings, source.origin(call.lineno), client="librdkafka", framework="python", topics=topics,
             style="spring",
         )  # fmt: skip
         found = True
@@ -676,18 +782,27 @@ BESIDE: Final = 100
 
 def _sends_with_faust(source: Text) -> bool:
     """Whether an application of Faust's sends: in its own file, or in a module below that imports it."""
-    if FAUST.search(source.content):
+    return _sends_below(source, FAUST, "app")
+
+
+OF_FASTSTREAM: Final = re.compile(r"\.publish(?:er)?\(")
+"""What a broker of FastStream's does that sends."""
+
+
+def _sends_below(source: Text, sends: re.Pattern[str], name: str) -> bool:
+    """Whether what a source makes sends: in its own file, or in a module beside or below that imports it."""
+    if sends.search(source.content):
         return True
     own = Path(source.path)
-    named = re.compile(rf"(?m)^\s*from\s+(?:[\w.]*\b{re.escape(own.stem)}\s+import\b|[\w.]+\s+import\b.*\bapp\b)")
+    named = re.compile(rf"(?m)^\s*from\s+(?:[\w.]*\b{re.escape(own.stem)}\s+import\b|[\w.]+\s+import\b.*\b{name}\b)")
     for path in islice(own.parent.rglob("*.py"), BESIDE):
-        other = text_of(path) if path != own else None
-        if other is not None and named.search(other.content) and FAUST.search(other.content):
+        other = text_of(path) if path != own and not TESTS.search(str(path)) else None
+        if other is not None and named.search(other.content) and sends.search(other.content):
             return True
     return False
 
 
-def _of_faust(source: Text, call: ast.Call, reading: Collected) -> None:
+def _of_faust(source: Text, title: str, call: ast.Call, reading: Collected) -> None:
     """Add the producer of an application of Faust's, which is aiokafka's and waits for all replicas."""
     origin = source.origin(call.lineno)
     given = [
@@ -696,11 +811,12 @@ def _of_faust(source: Text, call: ast.Call, reading: Collected) -> None:
         if word.arg and word.arg.startswith("producer_")
     ]
     reading.producer(
-        source.file, [each for each in given if each.key in producer_keys()], origin, client="aiokafka",
+        title, [each for each in given if each.key in producer_keys()], origin, client="aiokafka",
         framework="python", presets=[preset("acks", "all", "Faust's default", origin)], style="spring",
     )  # fmt: skip
 
 
+OF_FRAMEWORKS: Final = frozenset({"Application", "KafkaSink", "App"})
 OF_PYKAFKA: Final = frozenset({"get_producer", "get_sync_producer"})
 OF_PYKAFKA_NAMES: Final = {"required_acks": "acks", "max_retries": "retries"}
 QUIX: Final = re.compile(r"\.(?:get_producer|to_topic)\(")
@@ -760,7 +876,8 @@ def _calls(node: ast.AST, scopes: tuple[Scope, ...]) -> Iterator[tuple[tuple[Sco
 def _followed(source: Text, call: ast.Call, argument: ast.expr, scopes: tuple[Scope, ...]) -> list[Setting] | None:
     """The settings of a dictionary, or of the only one that a name is bound to; None if it cannot be followed."""
     if isinstance(argument, ast.Attribute) and getattr(argument.value, "id", "") in ("self", "cls"):
-        return _of_object(source, argument.attr, scopes)
+        own = _of_object(source, argument.attr, scopes)
+        return own if own is not None else _of_class(source, argument)
     if isinstance(argument, ast.Attribute):
         return _of_attribute(source, scopes[0], argument, called=False)
     if isinstance(argument, ast.Subscript):
@@ -888,8 +1005,15 @@ def _of_section(source: Text, argument: ast.Subscript, scopes: tuple[Scope, ...]
         node = value if isinstance(value, ast.expr) else node
     if isinstance(node, ast.Call) and PARSERS.search(ast.unparse(node)) and len(path) == 1:
         return section_of_ini(source, path[0])
-    loads = isinstance(node, ast.Call) and _called_name(node) in LOADS
-    return _loaded(source, path) if loads else None
+    loaded = _loaded(source, path) if isinstance(node, ast.Call) and _loads(node) else None
+    return loaded if loaded is not None else section_of_loaded(Place(source, MODULE.get(), node), path)
+
+
+def _loads(call: ast.Call) -> bool:
+    """Whether a call loads a file: by a function of a library's, or by one of its own file that returns that."""
+    own = _functions(MODULE.get()).get(_called_name(call), ())
+    result = result_of(own[0]) if len(own) == 1 and isinstance(call.func, ast.Name) else call
+    return isinstance(result, ast.Call) and _called_name(result) in LOADS
 
 
 def _of_handed_section(
@@ -958,10 +1082,15 @@ def _without_lines(table: Table) -> Table:
 
 
 def _named_files(source: Text, name: str) -> Iterator[Text]:
-    """The files of a name beside a source, and one directory above."""
-    for folder in Path(source.path).absolute().parents[:2]:
-        if (found := text_of(folder / name)) is not None:
-            yield found
+    """The files of a name beside a source, and one directory above; in the directory too that stands before it, as in
+    `Path(__file__).parent / "config" / "kafka.yml"`.
+    """
+    joined = re.search(rf"((?:[\"'][\w.-]+[\"']\s*[/,]\s*){{1,5}})[\"']{re.escape(name)}[\"']", source.content)
+    below = Path(*re.findall(r"[\w.-]+", joined[1])) if joined else Path()
+    for folder in Path(source.path).absolute().parents[: 3 if joined else 2]:
+        for place in dict.fromkeys((folder / below / name, folder / name)):
+            if (found := text_of(place)) is not None:
+                yield found
 
 
 LOADED: Final[ContextVar[set[str]]] = ContextVar("LOADED")
@@ -998,10 +1127,24 @@ def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]
         outer = scopes[: max((at + 1 for at, each in enumerate(scopes) if isinstance(each, ast.ClassDef)), default=0)]
     if not outer:
         return None
+    heir = HEIR.get() if isinstance(outer[-1], ast.ClassDef) else None
+    if heir is not None and (instead := method_of(heir, name)) is not None:
+        return _of_heirs_method(heir, instead)
     functions = _functions(outer[-1]).get(name, ())
     if len(functions) == 1:
         return _of_function(source, functions[0], outer)
     return _of_package(source, scopes[0], name, called=True) if not functions and len(outer) == 1 else None
+
+
+def _of_heirs_method(heir: Kind, method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Setting] | None:
+    """The settings of what a method returns of the class that inherits from the one that makes the producer."""
+    tokens = BOUND.set(_dictionaries(heir.tree)), MODULE.set(heir.tree), HEIR.set(None)
+    try:
+        return _of_function(heir.source, method, (heir.tree, heir.owner))
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+        HEIR.reset(tokens[2])
 
 
 def _of_method(source: Text, function: ast.Attribute, scopes: tuple[Scope, ...]) -> list[Setting] | None:
@@ -1177,6 +1320,35 @@ def _of_object(source: Text, name: str, scopes: tuple[Scope, ...]) -> list[Setti
     return _made(source, bound[0], scopes) if len(bound) == 1 else None
 
 
+def _of_class(source: Text, argument: ast.Attribute) -> list[Setting] | None:
+    """The settings of a dictionary that a class has as a field, or the class that inherits from it: `options = {…}`."""
+    place = Place(source, MODULE.get(), argument)
+    further = stands_for(place)
+    if further is None or not isinstance(further.value, ast.Dict | ast.Call | ast.BinOp):
+        return None
+    if class_at(further.tree, further.value) is None or function_at(further.tree, further.value) is not None:
+        return None  # what a method binds it to
+    if _is_changed(further, argument.attr):
+        return None
+    tokens = BOUND.set(_dictionaries(further.tree)), MODULE.set(further.tree)
+    try:
+        return _literal(further.source, further.value, (further.tree,))
+    finally:
+        BOUND.reset(tokens[0])
+        MODULE.reset(tokens[1])
+
+
+def _is_changed(place: Place, name: str) -> bool:
+    """Whether a file changes what a field of its classes has: `self.options["acks"] = 1`, `X.options.update(…)`."""
+    return any(
+        isinstance(each, ast.Attribute | ast.Subscript)
+        and isinstance(each.value, ast.Attribute)
+        and each.value.attr == name
+        and (isinstance(each.ctx, ast.Store) or getattr(each, "attr", "") in ("update", "pop", "setdefault", "clear"))
+        for each in ast.walk(place.tree)
+    )
+
+
 def _own(scope: Scope) -> Iterator[ast.AST]:
     """The nodes of a scope in the order of the source, without those of scopes inside it."""
     for child in ast.iter_child_nodes(scope):
@@ -1241,10 +1413,11 @@ def _changed(
         elif isinstance(node, ast.Call) and (method := _method(node, name)) not in {"", *READS}:
             plain = method == "update" and len(node.args) == 1 and not node.keywords
             more = _literal(source, node.args[0]) if plain else None
+            around: tuple[Scope, ...] = (MODULE.get(), scope) if scope is not MODULE.get() else (scope,)
             if plain and more is None and isinstance(node.args[0], ast.Subscript):
-                more = _of_section(
-                    source, node.args[0], (scope, MODULE.get()) if scope is not MODULE.get() else (scope,)
-                )
+                more = _of_section(source, node.args[0], around[::-1])
+            elif plain and more is None and isinstance(node.args[0], ast.Name):
+                more = _followed(source, node, node.args[0], around)
         if more is None:
             return None
         sure = id(node) in always

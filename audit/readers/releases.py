@@ -17,6 +17,7 @@ from typing import Final, Literal, cast, get_args
 
 from audit.defaults import NEVER_MEASURED
 from audit.model import Client, InputProblem
+from audit.readers.ansible import filled
 from audit.readers.packages import READERS as OF_OTHERS
 from audit.readers.packages import BuildRelease, Framework, Library, Reader, brought, of_framework
 from audit.readers.text import Text, decode
@@ -127,7 +128,27 @@ def of_projects(
 
 PROJECTS: Final = 64
 """How many projects of one solution are looked into."""
-FROM: Final = re.compile(r"(?mi)^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S*(?:connect|strimzi/kafka)\S*)")
+FROM: Final = re.compile(
+    r"(?mi)^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S*(?:connect|strimzi/kafka|(?:apache|bitnami|bitnamilegacy)/kafka:)\S*)"
+)
+"""An image that has Connect's worker; Kafka's own ones have all of Kafka's programs."""
+UNPACKED: Final = re.compile(r"(?:^|[/_-])kafka_2\.1[0-3]-(\d+\.\d+\.\d+)(?:\.tgz|[/\s\"']|$)")
+"""In roles of Ansible's: an archive of Kafka's that is unpacked, or the directory that it makes."""
+OF_ROLES: Final = ("defaults", "vars", "tasks")
+
+
+def of_role(path: str) -> tuple[str, str] | None:
+    """The release of Kafka's programs that the role of a template of Ansible's unpacks; None if none, or several."""
+    role = Path(path).absolute().parent.parent
+    if not path.endswith(".j2") or Path(path).absolute().parent.name != "templates":
+        return None
+    found = {}
+    for file in [each for name in OF_ROLES for each in sorted((role / name).glob("*.y*ml"))]:
+        source = text_of(file)
+        text = filled(source.content, role) if source is not None else ""
+        for each in UNPACKED.finditer(text):
+            found[each[1]] = f"{_shown(file)}: {each[0].strip('/')}"
+    return next(iter(found.items())) if len(found) == 1 else None
 
 
 def of_worker_image(path: str, top: Path) -> tuple[str, str] | None:

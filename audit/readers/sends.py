@@ -117,3 +117,22 @@ def of_clients(content: str) -> Mapping[str, list[str]]:
         body = content[each.end() : after.start() if after else len(content)]
         found.setdefault(named[1] if named else "", []).extend(TOPIC.findall(body))
     return found
+
+
+OF_CLIENTS: Final = re.compile(
+    r"\bconfluent_kafka\b|\b(?:from|import)\s+(?:kafka|aiokafka|faststream)\b|[\"'](?:kafkajs|node-rdkafka)[\"']"
+    r"|\"github\.com/(?:segmentio/kafka-go|twmb/franz-go|IBM/sarama|Shopify/sarama|confluentinc/confluent-kafka-go)"
+    r"|\brdkafka::"
+)
+"""Where a source of Python's, Node's, Go's or Rust's takes a client of Kafka's."""
+MAY_SEND: Final = re.compile(r"(?i)produc|publish|emit|writer|\bsend")
+"""What one has that may send."""
+
+
+def uses_of(content: str) -> bool | None:
+    """Whether a source that takes a client of Kafka's may send with it; None of a source that takes none.
+
+    >>> uses_of("from kafka import KafkaConsumer"), uses_of("from kafka import KafkaProducer"), uses_of("import os")
+    (False, True, None)
+    """
+    return MAY_SEND.search(content) is not None if OF_CLIENTS.search(content) else None

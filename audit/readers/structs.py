@@ -63,6 +63,8 @@ def of_go(expression: str, scope: str, path: str, texts: Sequence[str]) -> Answe
     for _ in range(DEEPEST):
         if len(expression) > LONGEST:
             return None
+        if (given := _of_flag(expression, (scope, *texts))) is not None:
+            return given
         if ASKED.fullmatch(expression) or re.fullmatch(r"\w+(?:\.\w+)+", expression):
             return _asked(expression, scope, path, texts)
         if found := re.fullmatch(r"(\w+)\[\s*(?:strings\.ToLower\()?([\w.]+?)\)?\s*\]", expression):
@@ -76,6 +78,30 @@ def of_go(expression: str, scope: str, path: str, texts: Sequence[str]) -> Answe
             return None
         expression = called[2].strip()
     return None
+
+
+FLAG: Final = (
+    r"\b{0}(?:\s*,\s*\w+)?\s*:?=\s*(?:\w+(?:\(\))?\.)+(?:String|Int|Int32|Int64|Bool|Uint)"
+    r"(?:P\(\s*\"[\w.-]+\"\s*,\s*\"\w?\"|\(\s*\"[\w.-]+\")\s*,\s*",
+    r"Var(?:P\(\s*&{0}\s*,\s*\"[\w.-]+\"\s*,\s*\"\w?\"|\(\s*&{0}\s*,\s*\"[\w.-]+\")\s*,\s*",
+)
+"""Where a flag of a command's is declared, up to its default: `flag.String("acks", "1", …)`, `Flags().StringVarP(&acks,
+"acks", "a", "1", …)`.
+"""
+
+
+def _of_flag(expression: str, texts: Sequence[str]) -> Answer | None:
+    """The default of a flag that a command is called with: of `*acks`, or of a variable that one is put into."""
+    named = re.fullmatch(r"(\*)?([A-Za-z_]\w*(?:\.\w+)?)", expression)
+    if named is None:
+        return None
+    pattern = re.compile(
+        FLAG[0 if named[1] else 1].format(re.escape(named[2])) + r"(?:\"([^\"]*)\"|(-?\d+|true|false))"
+    )
+    found = {
+        each[1] if each[1] is not None else each[2] for text in dict.fromkeys(texts) for each in pattern.finditer(text)
+    }
+    return Answer(found.pop()) if len(found) == 1 else None
 
 
 CONVERSIONS: Final = frozenset(

@@ -16,6 +16,7 @@ from audit.readers.format import Document, Format
 from audit.readers.names import librdkafka_keys
 
 DESTINATION: Final = re.compile(r"(?<![\w-])kafka(?:-c)?[ \t\n]*\(")
+NAMED: Final = re.compile(r"(?m)^[ \t]*destination[ \t]+[\"']?([\w.-]+)")
 TEXT: Final = r"[\"']([^\"'\n]*)[\"']"
 OPTION: Final = re.compile(rf"(?<![\w-])(topic|bootstrap-servers?)[ \t]*\([ \t]*{TEXT}")
 PAIR: Final = re.compile(rf"{TEXT}[ \t]*(?:=>|\()[ \t]*{TEXT}")
@@ -53,8 +54,10 @@ def _read(document: Document, reading: Collected) -> bool:
         origin = source.origin(source.line_at(block.start()))
         own += [Setting("bootstrap.servers", text, origin) for key, text in options.items() if SERVERS.fullmatch(key)]
         topic = options.get("topic", "")
+        before = NAMED.findall(source.content[max(0, block.start() - LONGEST) : block.start()])
         reading.producer(
-            "destination kafka", own, origin, client="librdkafka", framework="syslog-ng",
+            f"destination {before[-1]} kafka" if before else "destination kafka", own, origin,
+            client="librdkafka", framework="syslog-ng",
             topics=[topic] if topic and "$" not in topic else [], spelling="{key}", style="none",
         )  # fmt: skip
         found = True

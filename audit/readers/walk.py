@@ -28,8 +28,8 @@ ALSO_OWN: Final = words("vendor bin build dist out target")
 SHIPPED: Final = frozenset({"dist", "build", "out"})
 SCRIPT: Final = re.compile(r"(?<!\.d)(?<!\.config)\.[cm]?[jt]sx?$")
 """A source, which what is built is made of."""
-SCRIPT_OF_BIN: Final = re.compile(r"\.(?:[cm]?js|ts|py|rb|php|sh)$")
-"""A program that nobody compiles: what a compiler makes in a `bin` are other files."""
+SCRIPT_OF_BIN: Final = re.compile(r"\.(?:[cm]?js|ts|py|rb|php|sh|rs)$")
+"""A program that nobody compiles, or a binary of a crate: what a compiler makes in a `bin` are other files."""
 OWN: Final = ("pom.xml", "build.gradle", "build.gradle.kts", "package.json", "go.mod", "src", "Dockerfile")
 PROGRAM: Final = frozenset(
     {*OWN, "pyproject.toml", "setup.py", "requirements.txt", "Cargo.toml", "Gemfile", "composer.json", "CMakeLists.txt"}

@@ -1,7 +1,6 @@
 """Producers that one function makes for several callers, one for each that gives it something else.
 
-So it is with classes that inherit from the one that makes a producer, and put more into its map; and with options of
-Go's, of which those count that the callers ask for.
+So it is with options of Go's too, of which those count that the callers ask for.
 """
 
 from __future__ import annotations
@@ -123,6 +122,31 @@ def by_lambdas(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> list[t
     return [(_caller(call, found.language, scopes), own) for call, own in by_values.values()]
 
 
+MAINS: Final[Mapping[str, str]] = {
+    "java": r"\bstatic\s+void\s+main\s*\(",
+    "kt": r"(?m)^(?:suspend\s+)?fun\s+main\s*\(",
+    "scala": r"\bdef\s+main\s*\(|\bobject\s+\w+\s+extends\s+(?:App|IOApp|ZIOAppDefault)\b",
+    "go": r"(?m)^func\s+main\(\)",
+    "cs": r"\bstatic\s+(?:async\s+)?(?:void|int|Task(?:<int>)?)\s+Main\s*\(",
+    "rs": r"(?m)^(?:async\s+)?fn\s+main\(\)",
+}
+"""Where a program begins."""
+
+
+def by_programs(maker: Maker, found: SourceWalk) -> list[Caller]:
+    """The programs that make a producer each by one function of theirs, or one constructor, if only they call it."""
+    begins = re.compile(MAINS[found.language]) if found.language in MAINS and maker.scope else None
+    if begins is None or begins.search(found.source.content):
+        return []
+    called = maker.scope.partition("@")[0]
+    made = re.search(rf"\bclass\s+{re.escape(called)}\b", found.source.content) is not None if called else False
+    told = calls.calls_of(calls.root_of(found.source.path), found.language, called, made=made) if called else ()
+    places = {each.source.path: each for each in told[: CALLERS + 1]}
+    if not 1 < len(places) <= CALLERS or not all(begins.search(each.source.content) for each in places.values()):
+        return []
+    return [_caller(each, found.language, {}) for each in places.values()]
+
+
 LONGEST_HEAD: Final = 1_000
 """Characters of a function in which its parameters are looked for."""
 OPEN: Final = (*DECISIVE, "max.in.flight.requests.per.connection")
@@ -164,130 +188,6 @@ def _closing(content: str, at: int) -> int:
         if depth == 0:
             return at + each.start()
     return len(content)
-
-
-def by_subclass(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> tuple[list[tuple[Caller, list[Pair]]], bool]:
-    """The settings by each class of the program that inherits from the one that makes a producer, and gives it more:
-
-    - what it puts into the map that a method returns: `Map<…> settings() { var m = super.settings(); m.put(…); … }`
-    - what a method returns that the settings are asked of: `String acks() { return "1"; }`
-    - what it makes the class with: `super(servers, "1")`
-
-    Classes that give the same are one. And whether these are all that there are: the class itself is abstract, and
-    each that inherits from it gives it something.
-    """
-    given = {each.scope.partition("@")[0] for each in pairs if each.scope != maker.scope and each.other is None}
-    methods = given & maker.names
-    asked = [each for each in pairs if not each.value.known and each.key in FROM_FIELDS and each.other is None]
-    heirs = _inheriting(maker, found) if methods or asked else []
-    told: dict[object, tuple[Caller, list[Pair]]] = {}
-    giving = 0
-    for heir in heirs:
-        walk = walk_of(heir.source, found.language)
-        taken = {key for key, body in walk.scopes.items()
-                 if (name := key.partition("@")[0]) in methods and re.search(rf"\bsuper\.{name}\(", body)}  # fmt: skip
-        own = [replace(each, other=heir.source) for each in walk.pairs if each.scope in taken and heir.has(each.start)]
-        instead = {each: said for each in asked if (said := _said_by_heir(each, heir, found)) is not None}
-        if own or instead:
-            giving += 1
-            alone = sum(each.source.path == heir.source.path for each in heirs) == 1
-            line = own[0].line if own else heir.source.line_at(heir.start)
-            what = tuple((each.key, each.value) for each in (*own, *instead.values()))
-            place = Caller(heir.source, line, "" if alone else heir.name)
-            told.setdefault(what, (place, [*(instead.get(each, each) for each in pairs), *own]))
-    abstract = re.search(r"(?m)^[\w ]*\b(?:(?:abstract|sealed)\s+class|trait)\b", found.source.content) is not None
-    return list(told.values()), bool(told) and abstract and giving == len(heirs)
-
-
-@dataclass(frozen=True, slots=True)
-class _Heir:
-    """A class that inherits from another one: its source, its name, and where it begins and ends there."""
-
-    source: Text
-    name: str
-    start: int
-    end: int
-
-    @property
-    def text(self) -> str:
-        """What stands in it."""
-        return self.source.content[self.start : self.end]
-
-    def has(self, at: int) -> bool:
-        """Whether a place in the source's bytes is in it."""
-        return self.start <= len(self.source.content.encode(errors="replace")[:at].decode(errors="replace")) < self.end
-
-
-CLASSES: Final = re.compile(r"(?m)^[ \t]{0,4}(?:(?:public|internal|open|abstract|sealed)\s+)*(?:class|trait)\s+(\w+)")
-EXTENDS: Final[Mapping[str, str]] = {
-    "java": r"\bclass\s+(\w+)[^{{;]{{0,200}}?\bextends\s+{}\b",
-    "kt": r"\bclass\s+(\w+)\s*(?:<[^<>{{}}]*>)?\s*(?:\((?:[^(){{}}]|\([^(){{}}]*\)){{0,600}}\))?"
-    r"\s*:\s*(?:[\w.<>, ]+,\s*)?{}\b",
-    "cs": r"\bclass\s+(\w+)\s*(?:<[^<>{{}}]*>)?\s*(?:\([^(){{}}]*\))?\s*:\s*(?:[\w.<>, ]+,\s*)?{}\b",
-    "scala": r"\b(?:class|object)\s+(\w+)[^{{\n]{{0,200}}?\b(?:extends|with)\s+{}\b",
-}
-"""How a class inherits from another one."""
-
-
-def _inheriting(maker: Maker, found: SourceWalk) -> list[_Heir]:
-    """The classes of a program's module that inherit from the one that a producer is made in, if it is the only one of
-    its file.
-    """
-    classes = CLASSES.findall(found.source.content)
-    if found.language not in EXTENDS or len(classes) != 1 or not (maker.scope or found.language in ("kt", "scala")):
-        return []
-    inherits = re.compile(EXTENDS[found.language].format(classes[0]))
-    heirs: list[_Heir] = []
-    for each in calls.sources_of(calls.root_of(found.source.path), found.language):
-        if classes[0] not in each.content or each.path == found.source.path:
-            continue
-        begins = [one.start() for one in re.finditer(r"\b(?:class|object|interface)\s+\w+", each.content)]
-        for one in inherits.finditer(each.content):
-            end = next((at for at in begins if at > one.start()), len(each.content))
-            heirs.append(_Heir(each, one[1], one.start(), end))
-    return heirs[:CALLERS]
-
-
-RETURNS: Final[Mapping[str, str]] = {
-    "java": r"\b{}\s*\(\s*\)\s*\{{\s*return\s+([^;{{}}]+);\s*\}}",
-    "kt": r"\boverride\s+(?:\w+\s+)*?(?:fun|val)\s+{}\b(?:\(\s*\))?\s*(?::\s*[\w.?]+\s*)?"
-    r"(?:(?:get\(\)\s*)?=\s*([^\n{{}}]+)|\{{\s*return\s+([^\n{{}}]+)\}})",
-    "cs": r"\boverride\s+[\w.?<>]+\s+{}\b\s*(?:\(\s*\))?\s*(?:=>\s*([^;{{}}]+);"
-    r"|\{{\s*(?:return\s+([^;{{}}]+);|get\s*=>\s*([^;{{}}]+);|get;\s*\}}\s*=\s*([^;{{}}]+);))",
-    "scala": r"\b(?:def|val)\s+{}\b(?:\(\))?\s*(?::\s*[\w.]+\s*)?=\s*([^\n;{{}}]+)",
-}
-"""What a method without parameters, or a property, returns."""
-CONSTRUCTS: Final[Mapping[str, str]] = {
-    "java": r"\bsuper\s*\(",
-    "kt": r"\A[^{]*?:\s*(?:[\w.<>, ]+,\s*)?\w+\(",
-    "cs": r":\s*base\s*\(",
-    "scala": r"\A[^{]*?\b(?:extends|with)\s+\w+\(",
-}
-"""Where a class makes the one that it inherits from."""
-
-
-def _said_by_heir(pair: Pair, heir: _Heir, found: SourceWalk) -> Pair | None:
-    """A setting as a class says it that inherits from the one that makes the producer; None if it says nothing of it,
-    unknown if it cannot be followed.
-    """
-    expression = pair.value.expression.strip().removeprefix("this.")
-    name = re.fullmatch(r"(\w+)(?:\(\))?", expression)
-    if name is None:
-        return None
-    said = re.search(RETURNS[found.language].format(name[1]), heir.text)
-    at, given = (said.start(), next(filter(None, said.groups()))) if said else (0, "")
-    asked = parameter_of(name[1], pair.scope, found) if said is None and pair.sure else None
-    if asked is not None and asked[3]:
-        opened = re.search(CONSTRUCTS[found.language], heir.text)
-        if opened is not None:
-            call = calls.Call(heir.source, heir.start + opened.start(), tuple(arguments_of(heir.text, opened.end())[0]))
-            at, given = opened.start(), call.argument(calls.parameters_of(asked[1], found.language), asked[0])
-    if not given:
-        return None
-    call = calls.Call(heir.source, heir.start + at, ())
-    told = told_by_call(call, given, found.language, 0)
-    value = Value(told) if told is not None else replace(pair.value, expression="")
-    return replace(pair, value=value, other=heir.source, line=heir.source.line_at(heir.start + at))
 
 
 def _by_caller_of_script(pairs: Sequence[Pair], maker: Maker, found: SourceWalk) -> list[tuple[Caller, list[Pair]]]:

@@ -11,14 +11,17 @@ from typing import Any, Final
 from audit.readers import calls
 from audit.readers.scripts import arguments_of, imported, object_of
 from audit.readers.source.bound import FRESH, OF_BUILDER, OF_CLASS, bound_values
-from audit.readers.source.following import gather, walk_around, walk_of
+from audit.readers.source.following import gather, parameter_of, told_by_call, walk_around, walk_of
+from audit.readers.source.kinds import returned_config
 from audit.readers.source.nodes import (
     GIVES,
     MAPS,
     OF_SARAMA,
     TESTS,
+    Maker,
     Pair,
     SourceWalk,
+    Value,
     calling,
     given_name,
     is_parameter,
@@ -70,10 +73,28 @@ def gather_classes(found: SourceWalk, language: str, parser: Any) -> None:
         for key in taken:
             at = f"{function}@{owner}.{key}"
             found.scopes[at] = there.scopes[key]
-            found.pairs += [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
+            own = [replace(each, other=other, scope=at) for each in there.pairs if each.scope == key]
+            found.pairs += [_as_called(each, function, there.scopes[key], found, language) for each in own]
         found.classes |= {called}
     for owner, chain in dict.fromkeys(one for value in values for one in OF_BUILDER.findall(value)):
         _gather_builder(owner, re.findall(r"\.\s*(\w+)\s*\(", chain), found, language)
+
+
+def _as_called(pair: Pair, function: str, body: str, found: SourceWalk, language: str) -> Pair:
+    """A setting that a static function is given by a parameter, with what the calls of the source give it: calls of
+    other sources may give something else.
+    """
+    parameters = calls.parameters_of(body, language)
+    name = pair.value.expression.strip()
+    if pair.value.known or not any(each == name for each, _ in parameters):
+        return pair
+    told = {
+        told_by_call(each, each.argument(parameters, name), language, 0)
+        for each in calls.calls_of(calls.root_of(found.source.path), language, function, made=False)
+        if Path(each.source.path).absolute() == Path(found.source.path).absolute()
+    }
+    value = told.pop() if len(told) == 1 else None
+    return replace(pair, value=Value(value), sure=True) if value is not None else pair
 
 
 def _gather_builder(owner: str, methods: Sequence[str], found: SourceWalk, language: str) -> None:
@@ -115,32 +136,63 @@ def gather_objects(found: SourceWalk, language: str) -> None:
 OF_LIBRDKAFKA: Final = frozenset({"node-rdkafka", "confluent-javascript"})
 
 
+def gather_configs(found: SourceWalk) -> None:
+    """Add what a function of another file of Rust's puts into the configuration that a chain begins with."""
+    for at, maker in enumerate(found.makers):
+        begins = re.match(r"[\w:]+(?=\()", maker.text) if maker.kind == "rdkafka" else None
+        told = returned_config(found.source, begins[0]) if begins is not None else None
+        if told is None:
+            continue
+        there = walk_of(told[0], "rs")
+        for key in [one for one in there.scopes if one.partition("@")[0] == told[1]]:
+            scope = f"{told[1]}@{told[0].path}.{key}"
+            found.scopes[scope] = there.scopes[key]
+            found.pairs += [replace(each, other=told[0], scope=scope) for each in there.pairs if each.scope == key]
+        found.makers[at] = replace(maker, names=maker.names | {told[1]})
+
+
 def gather_callers(found: SourceWalk, language: str) -> None:
     """Add what the only call of a function puts into the map that the function makes a producer with."""
     for maker in found.makers:
         name = given_name(maker)
-        if maker.kind not in MAPS or not name or not is_parameter(maker, found.scopes.get(maker.scope, "")):
+        if maker.kind not in MAPS or not name or not (asked := _taking(maker, name, found, language)):
             continue
-        function = found.scopes[maker.scope]
-        parameters = calls.parameters_of(function, language)
-        if all(each != name for each, _ in parameters):
-            continue
-        called = maker.scope.partition("@")[0]
-        made = re.search(rf"\bclass\s+{re.escape(called)}\b", found.source.content) is not None
+        parameters, called, made = asked
         told = calls.calls_of(calls.root_of(found.source.path), language, called, made=made)
         if len(told) != 1 or Path(told[0].source.path).absolute() == Path(found.source.path).absolute():
             continue
-        pairs = _pairs_of_argument(told[0], told[0].argument(parameters, name), language)
+        pairs = pairs_of_argument(told[0], told[0].argument(parameters, name), language)
         if pairs:
-            start = int(maker.scope.partition("@")[2])
+            start = int(maker.scope.partition("@")[2] or 0)
             found.pairs += [replace(each, scope=maker.scope, owner=name, start=start) for each in pairs]
             found.brought.add(maker.start)
 
 
-def _pairs_of_argument(call: calls.Call, given: str, language: str) -> list[Pair]:
+def _taking(
+    maker: Maker, name: str, found: SourceWalk, language: str
+) -> tuple[tuple[tuple[str, str], ...], str, bool] | None:
+    """Of what the map is a parameter that a producer is made with, a function or a class's own constructor: its
+    parameters, its name, and whether it makes an object; None if it is no parameter.
+    """
+    if is_parameter(maker, found.scopes.get(maker.scope, "")):
+        function, called = found.scopes[maker.scope], maker.scope.partition("@")[0]
+        made = re.search(rf"\bclass\s+{re.escape(called)}\b", found.source.content) is not None
+    elif language in ("kt", "scala") and (asked := parameter_of(name, maker.scope, found)) is not None and asked[3]:
+        _, function, called, made = asked
+    else:
+        return None
+    parameters = calls.parameters_of(function, language)
+    return (parameters, called, made) if any(each == name for each, _ in parameters) else None
+
+
+def pairs_of_argument(call: calls.Call, given: str, language: str) -> list[Pair]:
     """The settings of a map that a call hands on: a variable of the caller's, or what a function returns to it."""
     walk, scope = walk_around(call, language)
     pairs: list[Pair] = []
+    if FRESH.match(given) and (at := call.source.content.find(given, call.at)) >= 0:
+        begin, length = len(call.source.content[:at].encode(errors="replace")), len(given.encode(errors="replace"))
+        inside = [each for each in walk.pairs if begin <= each.start < begin + length]
+        return [replace(each, other=walk.source) for each in inside]
     if re.fullmatch(r"\w+", given):
         pairs = [each for each in walk.pairs if each.owner == given and each.scope in (scope, "")]
         body = walk.scopes.get(scope, walk.source.content)

@@ -117,7 +117,9 @@ def value_of(node: Node, constants: Mapping[str, Value]) -> Value:
     if re.fullmatch(r"-?\d[\d_]*[lL]?|true|false", text):
         return Value(text.replace("_", "").rstrip("lL"))
     if text in constants:  # of another package's in Go
-        return constants[text]
+        told = constants[text]
+        declared = not told.known and re.fullmatch(r"string|bool|u?int\d*", told.expression) is not None
+        return Value(told.text, known=False, expression=text) if declared else told  # `var acks string`
     if text.rpartition(".")[2] in constants and re.fullmatch(r"[\w.]+", text):
         return constants[text.rpartition(".")[2]]
     if (converted := OF_NAME.fullmatch(text)) and (known := constants.get(converted[1])) is not None:

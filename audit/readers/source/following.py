@@ -90,7 +90,7 @@ def gather(source: Text, language: str, root: Node, *, outside: bool = True) -> 
         if node.type == "property_declaration" and children_of(node, "modifiers") and "@Value" in source.content:
             if not keep_injected(node, found):
                 keep_constant(node, above, found)
-        elif node.type in DECLARES:
+        elif node.type in DECLARES and not _is_option(node, above, language):
             keep_constant(node, above, found)
         elif node.type in INJECTED:
             keep_injected(node, found)
@@ -117,6 +117,18 @@ def gather(source: Text, language: str, root: Node, *, outside: bool = True) -> 
         bodies = {**found.scopes, "": source.content}
         found.merges = tuple((scope, each) for scope, body in bodies.items() for each in MERGES.finditer(body))
     return found
+
+
+OF_OPTIONS: Final = re.compile(r"\w+(?:Options|Settings|Config|Configuration)")
+"""What a class of .NET's is called that settings are bound to."""
+
+
+def _is_option(node: Node, above: Sequence[Node], language: str) -> bool:
+    """Whether a property of C#'s is one of a class of options, whose initializer is only a default."""
+    if language != "cs" or node.type != "property_declaration" or not re.search(r"\b(?:set|init);", code_of(node)):
+        return False
+    around = next((each for each in reversed(above) if each.type in ("class_declaration", "record_declaration")), None)
+    return around is not None and OF_OPTIONS.fullmatch(name_of(around)) is not None
 
 
 FROM_FIELDS: Final = frozenset(
@@ -484,7 +496,7 @@ def _pairs_of(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
         if name in PUTS and len(given) >= 2:
             for key, value in zip(given[::2], given[1::2], strict=False):
                 put_pair(
-                    key_of(key, constants),
+                    key_of(key, constants) or _of_spark(key, found),
                     replace(value_of(value, constants), known=False)
                     if name == IF_ABSENT
                     else value_of(value, constants),
@@ -512,7 +524,7 @@ def _pairs_of(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
     elif node.type == "infix_expression" and node.named_child_count >= 3:
         left, middle, right = node.named_children[0], node.named_children[1], node.named_children[-1]
         if code_of(middle) in ("to", "->"):
-            put_pair(key_of(left, constants), value_of(right, constants), node, above, found)
+            put_pair(key_of(left, constants) or _of_spark(left, found), value_of(right, constants), node, above, found)
     elif node.type in ("assignment", "assignment_expression", "assignment_statement"):
         put_assigned(node, above, found)
     elif node.type in ("keyed_element", "pair"):
@@ -532,6 +544,13 @@ def _pairs_of(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
         put_pair(FIELDS.get(name, ""), constants.get(name, Value(UNKNOWN, False)), node, above, found)
     elif node.type == "spread_element" and found.language in SCRIPTS:
         put_spread(node, above, found)
+
+
+def _of_spark(key: Node, found: SourceWalk) -> str:
+    """The setting that an entry of a map of options of Spark's has: `"kafka.acks" -> "all"`."""
+    text = (string_of(key) or "") if "org.apache.spark" in found.source.content else ""
+    bare = text.removeprefix("kafka.")
+    return bare if bare != text and bare in producer_keys() else ""
 
 
 def _retried(value: Node, above: Sequence[Node], found: SourceWalk) -> None:

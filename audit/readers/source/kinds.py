@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from audit.readers import calls
 from audit.readers.source.nodes import (
     CONFLUENTS,
     CREATES,
@@ -54,7 +55,7 @@ def kind_of(found: SourceWalk, callee: str, name: str, node: Node) -> str:
         case "java" | "kt" | "kts" | "scala":
             return _kind_of_jvm(found, callee, name, node)
         case "rs":
-            return _kind_of_rust(found.source.content, callee, name)
+            return _kind_of_rust(found, callee, name, node)
         case "cs":
             return _kind_of_dotnet(found, callee, name, node)
         case "go":
@@ -70,6 +71,10 @@ IMPORTED: Final = re.compile(
     r"(?:KafkaProducer\b|\*|_(?!\w)|\{[^{}]*(?:\bKafkaProducer\b|\b_|\*)[^{}]*\})"
 )
 """Whether a file's KafkaProducer is Kafka's."""
+OF_AKKA: Final = re.compile(
+    r"\b(?:akka|pekko)\.kafka\.(?:\w+\.)*(?:ProducerSettings\b|\{[^{}]*\bProducerSettings\b|_|\*)"
+)
+"""Whether a file's ProducerSettings are Akka's or Pekko's."""
 SUPPLIES: Final = re.compile(r"\b(?:implements|extends|:)\s[^{]{0,200}\b\w*KafkaClientSupplier\b")
 
 
@@ -115,8 +120,11 @@ def _is_own_function(name: str, given: int, content: str) -> bool:
     return any(len(re.findall(r"\w\s*:", each[1])) == given for each in found)
 
 
-def _kind_of_rust(content: str, callee: str, name: str) -> str:
-    """What a call makes of rdkafka's or of arroyo's; `handed` if its configuration is made in another file."""
+def _kind_of_rust(found: SourceWalk, callee: str, name: str, node: Node) -> str:
+    """What a call makes of rdkafka's or of arroyo's; `handed` if its configuration is made in another file. One that
+    begins with a function of another file's, which returns it, is a chain like any other.
+    """
+    content = found.source.content
     if "kafka::producer" in content and re.search(r"(?:^|::)Producer::from_(?:hosts|client)$", callee):
         return "kafka-rust"
     if callee.endswith("KafkaConfig::new_producer_config"):
@@ -125,8 +133,30 @@ def _kind_of_rust(content: str, callee: str, name: str) -> str:
         return ""
     if callee.endswith("ClientConfig::new"):
         return "rdkafka"
-    made = name in ("create", "create_with_context") and re.fullmatch(r"\w+\.\w+", callee) is not None
-    return "handed" if made and "ClientConfig::new" not in content else ""
+    if "ClientConfig::new" in content:
+        return ""
+    if name in ("create", "create_with_context") and re.fullmatch(r"\w+\.\w+", callee) is not None:
+        return "handed"
+    chained = node.parent is not None and node.parent.type == "field_expression"
+    return "rdkafka" if chained and returned_config(found.source, callee) is not None else ""
+
+
+OF_CRATE: Final = re.compile(r"(?:\w+::)*([a-z]\w*)")
+RETURNS_CONFIG: Final = r"\bfn\s+{}\s*\([^{{}};]*\)\s*->\s*(?:\w+::)*ClientConfig\b"
+
+
+def returned_config(source: Text, callee: str) -> tuple[Text, str] | None:
+    """The file of the program, and the name, of a function of Rust's that returns a ClientConfig, if that makes no
+    producer itself.
+    """
+    named = OF_CRATE.fullmatch(callee)
+    if named is None:
+        return None
+    defines = re.compile(RETURNS_CONFIG.format(named[1]))
+    for text in calls.sources_of(calls.root_of(source.path), "rs"):
+        if text.path != source.path and defines.search(text.content):
+            return None if any(each in text.content for each in RDKAFKA) else (text, named[1])
+    return None
 
 
 NEW_CONFIG: Final = re.compile(
@@ -161,7 +191,17 @@ WATERMILL: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?(\w*)[ \t]*\"github\
 
 
 WRITERS: Final = ("Writer", "WriterConfig")
-DOT_IMPORT: Final = re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?\.[ \t]+\"github\.com/segmentio/kafka-go\"")
+IMPORT_OF_GO: Final = r"(?m)(?:^|[(;])[ \t]*(?:import[ \t]+)?(?:([\w.]+)[ \t]+)?\"github\.com/{}(?:/v\d+)?(?:/kafka)?\""
+"""How a file of Go's imports a package, and the name that it has for it, if it is its own."""
+
+
+def _is_of_package(callee: str, package: str, content: str) -> bool:
+    """Whether what is called is of a package of Go's that is called kafka, by the name that the file has for it: a
+    package of the program's own may have functions of the same names.
+    """
+    names = {each or "kafka" for each in re.findall(IMPORT_OF_GO.format(package), content)}
+    before = callee.rpartition(".")[0] or "."
+    return before in names
 
 
 def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
@@ -169,8 +209,8 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
         return "sarama"
     if name == "NewPublisher" and callee.partition(".")[0] in {each or "kafka" for each in WATERMILL.findall(content)}:
         return "watermill"
-    own = "." not in callee and DOT_IMPORT.search(content) is None  # a struct of the program's own
-    if "segmentio/kafka-go" in content and name in WRITERS and node.type == "composite_literal" and not own:
+    writes = name in WRITERS and node.type == "composite_literal"
+    if "segmentio/kafka-go" in content and writes and _is_of_package(callee, "segmentio/kafka-go", content):
         return "kafka-go" if name == "Writer" else "kafka-go-config"
     if callee == "kgo.NewClient" and PRODUCES.search(content):
         return "franz-go"
@@ -178,7 +218,8 @@ def _kind_of_go(content: str, callee: str, name: str, node: Node) -> str:
         return "goka"
     if callee == "kafkapubsub.OpenTopic":
         return "gocloud"
-    return "confluent" if name == "NewProducer" and "confluentinc/confluent-kafka-go" in content else ""
+    makes = name == "NewProducer" and _is_of_package(callee, "confluentinc/confluent-kafka-go", content)
+    return "confluent" if makes else ""
 
 
 def _kind_of_javascript(found: SourceWalk, callee: str, name: str, node: Node) -> str:
@@ -225,7 +266,7 @@ def _kind_of_call(found: SourceWalk, callee: str, name: str, node: Node) -> str:
     if re.search(r"(?:^|\.)ProducerSettings(?:\.(?:create|apply))?$", callee):
         if "fs2.kafka" in content or "zio.kafka" in content:
             return "fs2" if "fs2.kafka" in content else "zio"
-        return "ProducerSettings" if "kafka.ProducerSettings" in content else ""
+        return "ProducerSettings" if _has(OF_AKKA, content) else ""
     if re.search(r"\bKafka(?:Producer|WriteStream)\.create(?:Shared)?$", callee) and "io.vertx" in content:
         return "vert.x" if "package io.vertx.kafka" not in content else ""  # not of its own overloads
     written = re.search(r"\.write(?:Stream)?(?:\(\))?(?:\s*\.|$)", callee) is not None

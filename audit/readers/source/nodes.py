@@ -136,7 +136,13 @@ SCRIPTS: Final = ("js", "mjs", "cjs", "ts")
 SPRING: Final = frozenset({"DefaultKafkaProducerFactory", "SenderOptions"})
 ASKING: Final = SPRING | {"KafkaProducer"}
 """Makers whose settings a program may ask its own file for."""
-LINKS: Final = CALLS | {"field_expression", "navigation_expression", "member_expression", "selector_expression"}
+LINKS: Final = CALLS | {
+    "generic_function",
+    "field_expression",
+    "navigation_expression",
+    "member_expression",
+    "selector_expression",
+}
 Node = Any
 """A node of tree-sitter's, whose package has no types of its own that hold across releases."""
 
@@ -344,7 +350,11 @@ def callee_of(node: Node) -> str:
             owner, last = found.child_by_field_name("object"), found.child_by_field_name("property")
             if owner is not None and last is not None and owner.type in ("new_expression", "call_expression"):
                 return f"(made).{code_of(last)}"  # `new Kafka({brokers: […]}).producer`
-            return re.sub(r"[<\[].*", "", code_of(found), flags=re.DOTALL).strip()
+            text = code_of(found)
+            last = found.child_by_field_name("field") if found.type == "field_expression" else None
+            end = f".{code_of(last)}" if last is not None and re.search(r"\[[^()]*\(", text) else ""
+            called = re.sub(r"[<\[].*", "", text, flags=re.DOTALL).strip() + end
+            return re.sub(r"\s*\n\s*(?=\??\.)", "", called) if "\n" in called else called
     if node.type == "method_invocation":
         owner = node.child_by_field_name("object")
         name = node.child_by_field_name("name")

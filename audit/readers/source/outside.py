@@ -27,6 +27,7 @@ from audit.readers.source.nodes import (
     given_name,
     is_parameter,
 )
+from audit.readers.source.selected import OPTIONS_OF_SPARK
 from audit.readers.source.settings import FIELDS, is_literal
 
 
@@ -61,23 +62,29 @@ def with_outside(
         if all(each.key != "enable.idempotence" for each in settings):
             settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
     decided = any(each.key == "enable.idempotence" for each in pairs)
-    if maker.kind == "kafkajs" and not decided and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
+    brought = maker.start in found.brought
+    if maker.kind == "kafkajs" and not decided and not brought and re.search(r"\.producer\(\s*[^\s{)]", maker.text):
         settings.append(Setting("enable.idempotence", UNKNOWN, origin, known=False, note=note))
     if maker.kind == "kafkaflow":  # its acks are told by itself
         given = re.search(r"\.WithProducerConfig\(\s*(?!new\b)([\w.]+)", maker.text)
         foreign = given is not None and not re.search(rf"\b{re.escape(given[1])}\s*=\s*new\b", found.source.content)
         return with_unknown(settings, maker, origin, DECISIVE[1:]) if foreign else settings
     if maker.kind in CONFIGURED:
-        return with_unknown(settings, maker, origin) if CONFIGURED[maker.kind](maker, found) else settings
-    if maker.kind in ("node-rdkafka", "kafka-node") and maker.start not in found.brought and _has_options(maker, found):
+        foreign = not brought and CONFIGURED[maker.kind](maker, found)
+        return with_unknown(settings, maker, origin) if foreign else settings
+    if maker.kind in ("node-rdkafka", "kafka-node") and not brought and _has_options(maker, found):
         settings = [made_unknown(each, note) if each.key == "acks" else each for each in settings]
         return with_unknown(settings, maker, origin, ("acks",))
+    if maker.kind == "spark":
+        asked = set(OPTIONS_OF_SPARK.findall(maker.text)) - {"Map", "java", "mapOf"}
+        followed = all(re.search(BOUND_TO_MAP.format(each), found.source.content) for each in asked)
+        return settings if followed else with_unknown(settings, maker, origin)
     if maker.kind == "beam" and not pairs and re.search(r"withProducerConfigUpdates\(\s*(?!Map\.of\b)\w", maker.text):
         return with_unknown(settings, maker, origin)
     if maker.kind == "kafkajs":  # acks is given with the records
         settings = [each for each in settings if each.key in FIELDS.values()]  # librdkafka's are another producer's
         return [each for each in settings if (each.key, each.value) != ("acks", SPREAD)]
-    if maker.kind not in MAPS or based or empty or maker.start in found.brought:
+    if maker.kind not in MAPS or based or empty or brought:
         return settings
     if found.language == "scala" and ADDED.search(found.scopes.get(maker.scope, "")):
         return with_unknown([made_unknown(each, note) for each in settings], maker, origin)
@@ -100,6 +107,10 @@ def with_outside(
         for each, pair in zip(settings, pairs, strict=False)
     ] + settings[len(pairs) :]
     return with_unknown(told, maker, origin)
+
+
+BOUND_TO_MAP: Final = r"\b{}\b[^\n=]*(?:=|\{{)\s*(?:return\s+)?(?:\w+\.)*(?:Map|mapOf|new\s+\w*Map)\b"
+"""Where a source of Spark's makes the map of a name."""
 
 
 def with_unknown(

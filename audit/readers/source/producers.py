@@ -5,7 +5,7 @@ itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -31,6 +31,7 @@ from audit.readers.source.nodes import (
     Pair,
     SourceWalk,
     assigned_to,
+    class_around,
 )
 from audit.readers.source.outside import made_unknown, with_outside, with_unknown
 from audit.readers.source.program import imported_content
@@ -68,6 +69,7 @@ PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "kafkaflow": (("acks", "all", "the default of every librdkafka that KafkaFlow ran on"),),
     "watermill": (("retries", "10", "Watermill's DefaultSaramaSyncPublisherConfig"),),
     "goka": (("retries", "20", "goka's DefaultConfig"),),
+    "fs2": (("retries", "0", "fs2-kafka's ProducerSettings"),),
     "beam": (("retries", "3", "Beam's KafkaIO, DEFAULT_PRODUCER_PROPERTIES"),),
     "cap": (("acks", "all", "the default of every librdkafka that CAP ran on"),),
     "aspire": (("acks", "all", "the default of every librdkafka that Aspire ran on"),),
@@ -78,6 +80,8 @@ PASSED: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     ),
 }
 """What a maker passes where nothing is written."""
+SINCE: Final[Mapping[str, str]] = {"fs2": "2.1.0", "zio": "2.3.0"}
+"""The oldest kafka-clients that a library ever brought, by the makers of its producers."""
 CLIENTS: Final[Mapping[str, Client]] = {
     **dict.fromkeys(OF_SARAMA, "sarama"),
     "kafka-go": "kafka-go",
@@ -165,8 +169,12 @@ def add_producer(pairs: list[Pair], maker: Maker, found: SourceWalk, reading: Co
     followed = bool(pairs) or maker.kind in FOLLOWED or (maker.kind == "KafkaStreams" and not loads)
     followed |= maker.kind == "KafkaSink" and BUILT.search(maker.text) is not None
     name = maker.scope.partition("@")[0]
-    if sum(each.scope == maker.scope and each.kind == maker.kind for each in found.makers) > 1:
-        name = assigned_to(maker, found) or name  # what tells it from the others
+    if name == "constructor" and len(re.findall(r"\bclass\s+\w+", source.content)) > 1:
+        name = class_around(maker.scope, found) or name
+    if maker.kind == "kafkaflow":
+        name = _of_kafkaflow(maker, found) or name
+    elif sum(each.scope == maker.scope and each.kind == maker.kind for each in found.makers) > 1:
+        name = assigned_to(maker, found) or _field_of(maker, found) or name  # what tells it from the others
     home, line = source, maker.line
     if caller is not None:
         home, line, name = caller.source, caller.line, caller.name
@@ -196,6 +204,8 @@ def add_producer(pairs: list[Pair], maker: Maker, found: SourceWalk, reading: Co
     if maker.kind in ("KafkaSink", "FlinkKafkaProducer") and "EXACTLY_ONCE" in maker.text:
         note = "a sink that is exactly once sends in transactions"
         settings.append(Setting("transactional.id", "(its own)", source.origin(maker.line), note=note))
+    if maker.kind in ("kafka-go", "kafka-go-config"):
+        settings = [each for one in settings for each in _without_first(one)]
     if maker.kind == "kafka-go-config":  # writer.go: 0 is nothing written, and becomes all
         settings = [each for each in settings if (each.key, each.value) != ("acks", "0")]
     passed = PASSED.get(maker.kind, ())
@@ -212,7 +222,7 @@ def add_producer(pairs: list[Pair], maker: Maker, found: SourceWalk, reading: Co
         topics=topics_of(maker, found),
         style="none",
     )
-    producer = reading.producers.pop(before)
+    producer = replace(reading.producers.pop(before), since=SINCE.get(maker.kind, ""))
     reading.made.append(
         Made(
             producer,
@@ -224,6 +234,41 @@ def add_producer(pairs: list[Pair], maker: Maker, found: SourceWalk, reading: Co
             files=frozenset(found.taken),
         )
     )
+
+
+OF_KAFKAFLOW: Final = re.compile(r"\"([^\"\n]+)\"|nameof\(\s*([\w.]+)\s*\)|([\w.]+)(?=\s+\(?\w+\)?\s*=>)")
+"""The name that a producer of KafkaFlow's is added by, before what sets it."""
+
+
+def _of_kafkaflow(maker: Maker, found: SourceWalk) -> str:
+    """What a producer of KafkaFlow's is called by: the name that it is added by, or the type."""
+    if (named := OF_KAFKAFLOW.match(maker.text.strip())) is not None:
+        text = next(each for each in named.groups() if each)
+        known = found.constants.get(text.rpartition(".")[2])
+        return known.text if known is not None and known.known else text
+    before = found.encoded[max(0, maker.start - 200) : maker.start].decode(errors="replace")
+    typed = re.search(r"\bAddProducer\s*<\s*([\w.]+)[\w.<>, ]*>\s*\(\s*$", before)
+    return typed[1] if typed else ""
+
+
+def _field_of(maker: Maker, found: SourceWalk) -> str:
+    """The field of an object, or the argument by its name, that what is made is given to."""
+    before = found.encoded[max(0, maker.start - 200) : maker.start].decode(errors="replace")
+    told = re.search(r"[{,(]\s*\"?(\w+)\"?\s*:\s*(?:await\s+|new\s+|&)?$", before)
+    told = told or re.search(r"\(\s*[\"']([\w.:-]+)[\"']\s*,[^;\"']*$", before)
+    if told is None and maker.kind == "kafkajs":  # a client of NestJS'
+        around = found.encoded[maker.start : maker.end].decode(errors="replace")
+        told = re.match(r"\{[^{}]{0,200}?\bname:\s*[\"']?([\w.]+)", around) or told
+    return told[1] if told else ""
+
+
+def _without_first(setting: Setting) -> Iterator[Setting]:
+    """A setting of kafka-go's: of its attempts the first is no retry, and 0 is its default."""
+    attempts = setting.key == "retries" and setting.known and setting.value.isdecimal()
+    if not attempts:
+        yield setting
+    elif setting.value != "0":
+        yield replace(setting, value=str(int(setting.value) - 1), note=setting.note or "MaxAttempts, without the first")
 
 
 OPTIONS: Final[Mapping[str, str]] = {

@@ -16,10 +16,18 @@ from audit.readers.flink import SENDS as SQL_RUNS
 from audit.readers.flink import pieces_of, placed, read_sql
 from audit.readers.format import Document, Format
 from audit.readers.properties import named_properties
-from audit.readers.source.callers import by_callers, by_lambdas, by_subclass, with_options
+from audit.readers.sends import uses_of
+from audit.readers.source.callers import by_callers, by_lambdas, by_programs, with_options
 from audit.readers.source.customized import add_customized, add_overrides
-from audit.readers.source.elsewhere import gather_callers, gather_classes, gather_objects, gather_package
+from audit.readers.source.elsewhere import (
+    gather_callers,
+    gather_classes,
+    gather_configs,
+    gather_objects,
+    gather_package,
+)
 from audit.readers.source.following import field_told, gather
+from audit.readers.source.heirs import by_subclass
 from audit.readers.source.nodes import (
     DECISIVE,
     LANGUAGES,
@@ -60,6 +68,8 @@ def read_source(source: Text, reading: Collected) -> bool:
         gather_callers(found, language)
     elif language in SCRIPTS:
         gather_objects(found, language)
+    elif language == "rs":
+        gather_configs(found)
     add_customized(found, reading)
     before = len(reading.made)
     fields: set[str] = set()
@@ -148,24 +158,29 @@ def _add(maker: Maker, found: SourceWalk, reading: Collected) -> None:
     pairs = settled_pairs(pairs, maker, found)
     by_caller = by_callers(pairs, maker, found) or by_lambdas(pairs, maker, found)
     below, complete = by_subclass(pairs, maker, found)
-    for place, own in (*by_caller, *below):
+    programs = by_programs(maker, found) if not by_caller and not below else []
+    for place, own in (*by_caller, *below, *((each, pairs) for each in programs)):
         add_producer(own, maker, found, reading, place)
-    if not by_caller and not complete:
+    if not by_caller and not complete and not programs:
         add_producer(pairs, maker, found, reading, None)
 
 
 LISTENS: Final = re.compile(
-    r"@Kafka(?:Listener|Handler)\b|ConsumerFactory\b|MessageListenerContainer\b|ReceiverOptions\b"
+    r"@Kafka(?:Listener|Handler)\b|ConsumerFactory\b|MessageListenerContainer\b|ReceiverOptions\b|\bKafkaConsumer\b"
 )
-"""What a source has that receives with Spring."""
+"""What a source has that receives, with Spring or by itself."""
 SENDS: Final = re.compile(
     r"Kafka(?:Template|Operations|Producer|Sender)\b|ProducerFactory\b|ProducerRecord\b|@SendTo\b|StreamBridge\b"
     r"|DeadLetterPublishing|@RetryableTopic\b|RetryTopicConfiguration|SenderOptions\b|ReactiveKafkaProducer"
-    r"|\bKafkaStreams\b"
+    r"|\bKafkaStreams\b|@KafkaClient\b|@Outgoing\b|\bEmitter\b|KafkaSink\b|\bProducerSettings\b"
 )
 """What one has that may send."""
 TEMPLATE_OF_BOOT: Final = re.compile(r"\bKafka(?:Template|Operations)\s*<")
 """What one has that is given a template of Spring's."""
+DEAD_LETTERS: Final = re.compile(
+    r"\bnew\s+DeadLetterPublishingRecoverer\b|(?<!\w)DeadLetterPublishingRecoverer\(|@RetryableTopic\b"
+)
+"""What one has that sends what could not be received to another topic."""
 PROPERTY_SOURCE: Final = re.compile(r"@PropertySource\([^()]{0,400}\)")
 
 
@@ -180,8 +195,12 @@ def _read(document: Document, reading: Collected) -> bool:
         if TEMPLATE_OF_BOOT.search(source.content) and TEMPLATES.search(source.content):
             reading.templates |= {source.path}
             reading.sent[source.path] = sent_by_templates(source.content)
+        elif DEAD_LETTERS.search(source.content):
+            reading.templates |= {source.path}
     if source.file.endswith(".cs") and "Confluent.Kafka" in source.content:
         reading.uses[source.path] = "Produce" in source.content
+    elif (uses := uses_of(source.content)) is not None:
+        reading.uses[source.path] = uses
     if "@PropertySource" in source.content:
         reading.sources |= named_properties(source, PROPERTY_SOURCE.findall(source.content))
     if source.file.endswith((".java", ".kt", ".scala")) and SQL_RUNS.search(source.content):

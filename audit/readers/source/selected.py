@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Final
 
 from audit.readers.source.bound import bound_values, filled_here, makers_of_config
 from audit.readers.source.nodes import OF_SARAMA, PLATFORMATIC, SPREAD, Maker, Pair, SourceWalk, assigned_to, calling
@@ -49,8 +50,13 @@ def selected_pairs(maker: Maker, found: SourceWalk) -> list[Pair]:
     ]
     local = {each for each in maker.names if _is_local(each, found.scopes.get(maker.scope, ""))}
     shared = [each for each in shared if each not in within and not _is_anothers_local(each, local, found)]
+    if maker.kind == "masstransit":
+        rider = OF_RIDER.findall(found.source.content)
+        return [*(each for each in found.pairs if each.owner in rider and each not in inside), *inside]
     if maker.kind == "spark":
-        return inside
+        asked = set(OPTIONS_OF_SPARK.findall(maker.text))
+        named = [each for each in found.pairs if each.owner in asked or each.scope.partition("@")[0] in asked]
+        return [*(each for each in named if each not in inside), *inside]
     if maker.kind == "beam":
         given = re.search(r"withProducerConfigUpdates\(\s*(\w+)\s*\)", maker.text)
         return [each for each in found.pairs if given and each.owner == given[1]] + inside
@@ -63,6 +69,12 @@ def selected_pairs(maker: Maker, found: SourceWalk) -> list[Pair]:
     within.update(own)
     # What another function puts is there before the producer's own changes it, wherever it stands in the file.
     return sorted([*shared, *own, *inside], key=lambda one: (one in within, one.start))
+
+
+OF_RIDER: Final = re.compile(r"\.UsingKafka\(\s*\(\s*\w+\s*,\s*(\w+)\s*\)\s*=>")
+"""What a rider of MassTransit's calls its configuration: it is every producer's."""
+OPTIONS_OF_SPARK: Final = re.compile(r"\.options\(\s*(?:this\.)?([a-zA-Z_]\w*)\b")
+"""What a sink of Spark's is given its options by: a map, or a function that returns one."""
 
 
 @lru_cache(maxsize=8_192)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from audit.readers.names import relaxed
-from audit.readers.scripts import passed
+from audit.readers.scripts import object_of, passed
 from audit.readers.source.expressions import key_of, value_of
 from audit.readers.source.nodes import (
     CALLS,
@@ -176,7 +176,7 @@ def _is_never_given(name: str, scope: str, found: SourceWalk) -> bool:
 
 
 OF_OPTIONS: Final = re.compile(
-    r"\.\.\.|Object\.assign|\b(?:acks|retr(?:y|ies)|idempotent|transactionalId|maxInFlight\w*)\b"
+    r"\.\.\.|Object\.assign|\b(?:acks|retr(?:y|ies)|idempoten(?:t|ce)|transactionalId|maxInFlight\w*|max\.in\.flight)\b"
 )
 """What an object has that may decide over records."""
 
@@ -188,6 +188,9 @@ def _says_nothing(other: str, found: SourceWalk) -> bool:
     if called is None or not module:
         return False
     name = re.escape(called[1])
+    start, end = object_of(module, [], called[1])
+    if start and not called[0].endswith(")"):
+        return OF_OPTIONS.search(module[start:end]) is None
     made = re.search(
         rf"\bfunction\s+{name}\b[^{{}}]*\{{\s*return\s*\{{|\b{name}\b[^=;{{}}]{{0,200}}=\s*(?:\([^()]*\)[^=;{{}}]{{0,100}}=>\s*\(?)?\{{",
         module,
@@ -240,7 +243,8 @@ def put_assigned(node: Node, above: Sequence[Node], found: SourceWalk) -> None:
         found.constants,
     )
     if left.type in ("index_expression", "subscript_expression", "element_access_expression", "indexing_expression"):
-        put_pair(key_of(left.named_children[-1], found.constants), value, node, above, found, text.partition("[")[0])
+        owner = text.partition("[")[0].removeprefix("this")  # of what a function is applied to
+        put_pair(key_of(left.named_children[-1], found.constants), value, node, above, found, owner)
         return
     owner, _, rest = text.partition(".")
     if found.language == "go" and (setting := re.fullmatch(r"(?:.*\.)?(\w+)\.((?:Producer|Net)\.[\w.]+)", text)):

@@ -30,11 +30,15 @@ def topics_of(maker: Maker, found: SourceWalk) -> list[str]:
         return [told[1]] if told else _topics_told([Send(0, each) for each in asked], found)
     if len(found.makers) > 1:
         return []
+    if maker.kind == "masstransit":
+        return _topics_told([Send(0, each) for each in OF_RIDER.findall(found.source.content)], found)
     if maker.kind in ("kafka-go", "kafka-go-config") and (field := TOPIC_OF_WRITER.search(maker.text)):
         return _topics_told([Send(len(found.encoded[: maker.start].decode(errors="replace")), field[1])], found)
     return _topics_told(sends_of(found.source.content, found.language), found)
 
 
+OF_RIDER: Final = re.compile(r"\.AddProducer(?:<(?:[^<>()]|<[^<>()]*>)*>)?\(\s*([^(),\n]+?)\s*[,)]")
+"""The topic that a rider of MassTransit's makes a producer for."""
 TOPIC_OF_WRITER: Final = re.compile(r"\bTopic:\s*((?:[^,\n{}()]|\([^()\n]*\)){1,200}?)\s*[,\n}]")
 
 

@@ -175,15 +175,16 @@ LAYER = '{"kafka": {"producer": {"idempotent": %s, "maxInFlightRequests": 1}}}'
 @pytest.mark.parametrize(
     ("layers", "idempotence"),
     [
-        ({"default.json": LAYER % "true"}, "true"),
-        ({"default.json": LAYER % "true", "production.json": LAYER % "false"}, None),
-        ({"default.json": '{"kafka": {}}'}, None),
+        ({"default.json": LAYER % "true"}, ["true"]),
+        ({"default.json": LAYER % "true", "production.json": LAYER % "false"}, ["true", "false"]),
+        ({"default.json": LAYER % "true", "production.json": '{"kafka": {}}'}, ["true"]),
+        ({"default.json": '{"kafka": {}}'}, [None]),
     ],
 )
 def test_what_a_script_asks_node_config_for(tmp_path, layers, idempotence) -> None:
     files = {"package.json": "{}", "src/kafka.js": SCRIPT} | {f"config/{name}": text for name, text in layers.items()}
     found = [each for each in read(tmp_path, files).producers if each.client == "kafkajs"]
-    assert [known(each, "enable.idempotence") for each in found] == [idempotence]
+    assert [known(each, "enable.idempotence") for each in found] == idempotence
 
 
 JSON = '{"bootstrap.servers": "k:9092", "acks": "1"}'

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from audit.model import Inputs
 from audit.readers.helm import read_chart, rendered
 from audit.readers.text import Text
 from tests.unit.audit.reading import lines, only, read, told, values
@@ -44,14 +45,20 @@ def test_a_template_has_the_value_of_its_chart_and_its_own_line(tmp_path: Path) 
     ]
 
 
-def test_layers_that_differ_leave_a_value_unknown(tmp_path: Path) -> None:
+def staged(found: Inputs) -> dict[str, str]:
+    """By file, what a producer has of acks."""
+    return {each.origin.path.rpartition("/")[2]: each.settings["acks"].value for each in found.producers}
+
+
+def test_a_layer_that_differs_is_a_producer_of_its_own(tmp_path: Path) -> None:
     found = read(tmp_path, files("kafka: {acks: all}\n", prod="kafka: {acks: '1'}\n"))
-    assert not only(found).settings["acks"].known
+    assert staged(found) == {"map.yaml": "all", "values-prod.yaml": "1"}
 
 
-def test_a_layer_that_says_nothing_of_it_changes_nothing(tmp_path: Path) -> None:
-    found = read(tmp_path, files("kafka: {acks: all}\n", prod="kafka: {servers: 'p:9092'}\n"))
-    assert only(found).settings["acks"].value == "all"
+def test_so_is_one_with_other_addresses_and_none_that_says_nothing_of_it(tmp_path: Path) -> None:
+    layers = {"prod": "kafka: {servers: 'p:9092'}\n", "qa": "replicas: 2\n", "uat": "kafka: {acks: all}\n"}
+    found = read(tmp_path, files("kafka: {acks: all}\n", **layers))
+    assert staged(found) == {"map.yaml": "all", "values-prod.yaml": "all"}
 
 
 def test_what_nobody_says_is_unknown_and_values_are_no_producer_of_their_own(tmp_path: Path) -> None:
@@ -129,7 +136,7 @@ def test_variables_that_a_template_loops_over_are_those_of_the_values(tmp_path) 
     files = {"Chart.yaml": "name: a\n", "values.yaml": OF_LOOP, "templates/d.yaml": LOOP % ""}
     assert values(only(read(tmp_path, files)))["acks"] == "1"
     layer = {"values-prod.yaml": "env:\n  SPRING_KAFKA_PRODUCER_ACKS: all\n"}
-    assert not only(read(tmp_path / "b", files | layer)).settings["acks"].known
+    assert staged(read(tmp_path / "b", files | layer)) == {"d.yaml": "1", "values-prod.yaml": "all"}
 
 
 def test_a_loop_beside_other_items_is_left_as_it_is(tmp_path) -> None:

@@ -207,3 +207,51 @@ def test_what_a_name_of_cpps_stands_for(tmp_path: Path, above, parameter, value,
     files = {"sender.cpp": CPP_CLASS % (above, parameter, value), "main.cpp": f"int main() {{ {call} }}\n"}
     found = only(read(tmp_path, files)).settings["acks"]
     assert (found.value if found.known else None) == acks
+
+
+TABLE = """#include <librdkafka/rdkafka.h>
+%s
+void f(void) {
+  rd_kafka_conf_t *conf = rd_kafka_conf_new();
+  %s
+  rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, err, sizeof err);
+  rd_kafka_producev(rk, RD_KAFKA_V_END);
+}
+"""
+OF_FIELDS = 'static const struct { const char *k, *v; } s[] = { {"acks", "1"}, {"linger.ms", "5"} };'
+OF_PAIRS = 'static const char *s[][2] = { {"acks", "1"}, {NULL, NULL} };'
+BY_INDEX = (
+    "for (size_t i = 0; i < sizeof s / sizeof s[0]; i++)\n    if (rd_kafka_conf_set(conf, s[i].k, s[i].v, err, 9))"
+)
+BY_PAIR = "for (int i = 0; i < 2; i++) {\n    rd_kafka_conf_set(conf, s[i][0], s[i][1], err, 9); }"
+BY_POINTER = "for (const struct kv *p = s; p->k; p++)\n    rd_kafka_conf_set(conf, p->k, p->v, err, 9);"
+
+
+@pytest.mark.parametrize(
+    ("table", "loop", "acks"),
+    [
+        (OF_FIELDS, f"{BY_INDEX} return;", "1"),
+        (OF_PAIRS, BY_PAIR, "1"),
+        (OF_FIELDS, BY_POINTER, "1"),
+        (OF_PAIRS, f's[0][1] = "0";\n  {BY_PAIR}', None),
+        ("extern const struct kv s[];", BY_POINTER, None),
+    ],
+)
+def test_a_table_of_c_that_a_loop_sets(tmp_path: Path, table, loop, acks) -> None:
+    setting = only(read(tmp_path, {"k.c": TABLE % (table, loop)})).settings["acks"]
+    assert (setting.value if setting.known else None) == acks
+
+
+@pytest.mark.parametrize(
+    ("above", "spread", "acks"),
+    [
+        ("OPTIONS = { required_acks: 1, max_retries: 0 }.freeze", "OPTIONS", "1"),
+        ("def options\n  { required_acks: :all }\nend", "options", "all"),
+        ("OPTIONS = { required_acks: 1 }\nOPTIONS[:required_acks] = 0", "OPTIONS", None),
+        ("OPTIONS = load", "OPTIONS", None),
+    ],
+)
+def test_a_hash_of_ruby_that_is_spread(tmp_path: Path, above, spread, acks) -> None:
+    code = f"require 'kafka'\n{above}\nP = Kafka.new(['k']).producer(**{spread}, idempotent: false)\n"
+    setting = only(read(tmp_path, {"p.rb": code})).settings["acks"]
+    assert (setting.value if setting.known else None) == acks

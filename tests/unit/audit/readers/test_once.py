@@ -339,7 +339,7 @@ def test_the_section_of_a_program_without_a_source_is_a_producer(tmp_path) -> No
     assert len(read(tmp_path, {"go.mod": "module a\n", "config.yaml": SECTION}).producers) == 1
 
 
-WRITER = """package a
+OWN_WRITER = """package a
 import {} "github.com/segmentio/kafka-go"
 type Writer struct {{ w *kafka.Writer }}
 func NewWriter(a string) *Writer {{
@@ -350,10 +350,10 @@ func NewWriter(a string) *Writer {{
 
 @pytest.mark.parametrize(
     ("imported", "package", "lines"),
-    [("", "kafka.", [5]), (".", "", [5, 5]), ("", "other.", [5]), ("", "", [])],
+    [("", "kafka.", [5]), (".", "", [5, 5]), ("other", "other.", [5]), ("", "other.", []), ("", "", [])],
 )
 def test_a_struct_of_ones_own_is_no_writer_of_kafka_gos(tmp_path, imported, package, lines) -> None:
-    found = read(tmp_path, {"go.mod": "module a\n", "w.go": WRITER.format(imported, package)})
+    found = read(tmp_path, {"go.mod": "module a\n", "w.go": OWN_WRITER.format(imported, package)})
     assert [each.origin.line for each in found.producers] == lines
 
 
@@ -684,3 +684,26 @@ trait Sender {
 def test_classes_of_other_languages_that_inherit(tmp_path, files, told) -> None:
     found = read(tmp_path, {"pom.xml": "<project/>", **files})
     assert sorted((each.name, known(each)) for each in found.producers) == told
+
+
+BEAT = 'output.kafka:\n  hosts: ["k:9092"]\n  topic: logs\n  required_acks: %s\n'
+
+
+def test_an_agent_is_told_once_where_a_config_map_has_its_file(tmp_path) -> None:
+    indented = "".join(f"    {line}\n" for line in (BEAT % 1).splitlines())
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: beat}\ndata:\n  filebeat.yml: |\n"
+    files = {"filebeat.yml": BEAT % 1, "k8s/beat.yaml": head + indented}
+    assert [each.origin.path for each in read(tmp_path, files).producers] == [str(tmp_path / "filebeat.yml")]
+    assert len(read(tmp_path / "b", {**files, "filebeat.yml": BEAT % -1}).producers) == 2
+
+
+def test_a_worker_is_told_once_where_compose_starts_it(tmp_path) -> None:
+    compose = "services:\n  connect:\n    image: confluentinc/cp-kafka-connect:7.5.0\n    environment:\n"
+    names = ("BOOTSTRAP_SERVERS: k:9092", "GROUP_ID: a", "CONFIG_STORAGE_TOPIC: c", "OFFSET_STORAGE_TOPIC: o")
+    compose += "".join(f"      CONNECT_{each}\n" for each in names)
+    file = "bootstrap.servers=k:9092\ngroup.id=a\nconfig.storage.topic=c\noffset.storage.topic=o\n"
+    file += "key.converter=x\nvalue.converter=x\n"
+    files = {"docker-compose.yml": compose, "connect/worker.properties": file}
+    assert only(read(tmp_path, files)).origin.path.endswith("docker-compose.yml")
+    more = {**files, "connect/worker.properties": file + "producer.acks=1\n"}
+    assert len(read(tmp_path / "b", more).producers) == 2

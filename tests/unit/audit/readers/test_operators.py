@@ -142,3 +142,25 @@ def test_damage_is_survived_and_a_secret_is_kept_nowhere(tmp_path) -> None:
 def test_a_topic_of_a_template_is_no_name(tmp_path) -> None:
     content = FLUENT.format("Output").replace("topics: logs", 'topics: "{{ .topics | quote }}"')
     assert only(read(tmp_path, {"out.yaml": content})).topics == ()
+
+
+CONFLUENTS = """apiVersion: platform.confluent.io/v1beta1
+kind: Kafka
+metadata: {name: kafka, namespace: confluent}
+spec:
+  replicas: 3
+  image: {application: "confluentinc/cp-server:7.6.0"}
+  configOverrides: {server: [min.insync.replicas=2, default.replication.factor=3]}
+"""
+
+
+def test_the_brokers_of_confluents_operator(tmp_path) -> None:
+    (brokers,) = read(tmp_path, {"platform.yaml": CONFLUENTS}).brokers
+    assert (brokers.name, brokers.release, brokers.replicas) == ("kafka", "3.6", 3)
+    assert brokers.settings["min.insync.replicas"].value == "2"
+
+
+def test_toml_in_a_config_map_is_read_as_what_it_is(tmp_path) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: v}\ndata:\n  vector.toml: |\n    [sinks.k]\n"
+    text += '    type = "kafka"\n    bootstrap_servers = "k:9092"\n    topic = "logs"\n'
+    assert [each.topics for each in read(tmp_path, {"v.yaml": text}).producers] == [("logs",)]

@@ -218,3 +218,21 @@ def test_debezium_server_never_ran_on_a_client_without_retries(tmp_path) -> None
         == "debezium"
     )
     assert only(read(tmp_path / "b", {"app.properties": "app.kafka.producer.acks=1\n"})).framework == ""
+
+
+@pytest.mark.parametrize(
+    "head", ["producer_rules", "akhq.clients-defaults.producer.properties", "kafka.policy.producer"]
+)
+def test_what_others_are_held_against_is_no_producer(tmp_path, head) -> None:
+    text = "".join(f"{'  ' * at}{name}:\n" for at, name in enumerate(head.split(".")))
+    indent = "  " * (head.count(".") + 1)
+    text += f"{indent}acks: all\n{indent}enable.idempotence: true\nkafka:\n  servers: k:9092\n"
+    assert not read(tmp_path, {"rules.yml": text}).producers
+
+
+def test_a_section_of_a_program_that_only_receives_is_no_producer(tmp_path) -> None:
+    section = "kafka:\n  bootstrap.servers: k:9092\n  producer: {acks: all, retries: 3}\n"
+    consumer = "from confluent_kafka import Consumer\nc = Consumer({'group.id': 'g'})\n"
+    files = {"requirements.txt": "confluent-kafka==2.3.0", "config.yml": section}
+    assert not read(tmp_path, {**files, "main.py": consumer}).producers
+    assert read(tmp_path / "b", {**files, "main.py": consumer + "from x import produce\n"}).producers

@@ -249,3 +249,25 @@ BOOT_OF += "<artifactId>spring-boot-starter-parent</artifactId><version>3.2.0</v
 def test_a_configuration_servers_file_is_of_the_module_of_its_name(tmp_path, file, release) -> None:
     files = {file: "spring: {kafka: {producer: {acks: 1}}}\n", "offers/pom.xml": BOOT_OF}
     assert {each.release for each in read(tmp_path, files).producers} == {release}
+
+
+WORKER = "bootstrap.servers=k\ngroup.id=g\nkey.converter=x\nvalue.converter=x\noffset.storage.topic=o\n"
+URL = "kafka_version: 3.6.2\nurl: 'https://x/kafka/{{ kafka_version }}/kafka_2.13-{{ kafka_version }}.tgz'\n"
+SINK = "df.write.format('kafka').option('kafka.acks', '1').option('topic', 't').save()\n"
+SPARK = {"jobs/j.py": f"from pyspark.sql import SparkSession\n{SINK}"}
+SUBMIT = "spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.12:{} jobs/j.py\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "release"),
+    [
+        ({"etc/worker.properties": WORKER, "Dockerfile": "FROM apache/kafka:3.7.0\n"}, "3.7.0"),
+        ({"roles/c/templates/connect.properties.j2": WORKER, "roles/c/defaults/main.yml": URL}, "3.6.2"),
+        ({"roles/c/templates/connect.properties.j2": WORKER, "roles/c/tasks/main.yml": URL.replace("k", "q")}, None),
+        (SPARK | {"README.md": SUBMIT.format("3.5.0")}, "3.4.1"),
+        (SPARK | {"Makefile": "run:\n\t" + SUBMIT.format("3.5.0"), "run.sh": SUBMIT.format("3.3.0")}, None),
+        (SPARK, None),
+    ],
+)
+def test_how_a_program_is_installed_or_started_tells_its_release(tmp_path, files, release) -> None:
+    assert only(read(tmp_path, files)).release == release

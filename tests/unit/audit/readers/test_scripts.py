@@ -30,7 +30,7 @@ ASKS = "import config from 'config';\nconst settings = config.get('kafka');"
     [
         (ASKS, "settings.acks", CONFIG, "1"),
         (ASKS, "settings.other", CONFIG, None),
-        (ASKS, "settings.acks", CONFIG | {"config/production.json": '{"kafka": {"acks": -1}}'}, None),
+        (ASKS, "settings.acks", CONFIG | {"config/production.json": '{"kafka": {"brokers": ["p"]}}'}, "1"),
         ("const { ACKS = '0' } = process.env;", "parseInt(ACKS, 10)", {}, "0"),
         ("const { ACKS } = process.env;", "parseInt(ACKS, 10)", {}, None),
         ("const A = { ALL: -1, ONE: 1 };", "A.ONE", {}, "1"),

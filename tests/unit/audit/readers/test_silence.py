@@ -84,10 +84,18 @@ def test_a_module_that_only_receives_with_spring_has_no_producer(tmp_path, files
     assert len(read(tmp_path, own | files).producers) == count
 
 
-def test_what_is_said_of_its_producer_counts_whatever_its_sources_do(tmp_path) -> None:
-    files = {"pom.xml": "<project/>", "src/main/java/L.java": LISTENER}
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [
+        ("", 0),
+        ("class P { P(org.x.Publisher p) { p.publish(1); } }\n", 1),
+        ("class D { Object d(KafkaTemplate<?, ?> t) { return new DeadLetterPublishingRecoverer(t); } }\n", 1),
+    ],
+)
+def test_what_is_said_of_its_producer_counts_if_its_sources_may_send(tmp_path, more, count) -> None:
+    files = {"pom.xml": "<project/>", "src/main/java/L.java": LISTENER + more}
     files["src/main/resources/application.properties"] = BOOT + "spring.kafka.producer.acks=1\n"
-    assert len(read(tmp_path, files).producers) == 1
+    assert len(read(tmp_path, files).producers) == count
 
 
 POM = "<project><dependencies><dependency><groupId>org.apache.kafka</groupId><artifactId>{}</artifactId>"

@@ -70,11 +70,18 @@ def test_files_that_do_not_agree_tell_nothing_and_are_no_producers(tmp_path) -> 
     assert acks(tmp_path, files, "", BY_PATH) is None
 
 
-@pytest.mark.parametrize(
-    "file", ["config/config.dev.yaml", "config.example.yaml", "k8s/config.yaml", "tests/config.yaml"]
-)
+@pytest.mark.parametrize("file", ["config.example.yaml", "k8s/config.yaml", "tests/config.yaml"])
 def test_files_of_developers_and_samples_stand_back(tmp_path, file) -> None:
     assert acks(tmp_path / "a", YAML | {file: "kafka:\n  required_acks: 0\n"}, "", BY_PATH) == "1"
+
+
+def test_a_file_of_an_environment_is_one_more(tmp_path) -> None:
+    files = YAML | {"config/config.dev.yaml": "kafka:\n  required_acks: 0\n", "go.mod": "module x\n"}
+    found = read(tmp_path, files | {"main.go": MAKES % ("", BY_PATH)}).producers
+    assert [(each.name, each.settings["acks"].value) for each in found] == [
+        ("main.go, New", "1"),
+        ("main.go, New (config.dev.yaml)", "0"),
+    ]
 
 
 @pytest.mark.parametrize(
