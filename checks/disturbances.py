@@ -1,8 +1,8 @@
 """When a producer may have had a reason to send a request again.
 
-Such reasons are faults, elections and changes of the ISR that have a cause (checks/spontaneous.py), and a machine that
-stood still. A leader that does not know yet that it leads a new partition is one, too. An election that nothing of the
-run explains is Kafka's own doing, and so is what it makes clients do.
+Such reasons are faults, elections and changes of the ISR that have a cause (checks/claims/spontaneous.py), and a
+machine that stood still. A leader that does not know yet that it leads a new partition is one, too. An election that
+nothing of the run explains is Kafka's own doing, and so is what it makes clients do.
 
 A producer sends again what was not answered: because the connection is gone, or its request timed out, or the answer
 was an error that a retry may mend. None of these comes about by itself. So a record that was sent, and acknowledged,
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
-from checks.spontaneous import Change, changes, spontaneous
+from checks.claims.spontaneous import Change, changes, spontaneous
 from evidence.events import Container, Log, Partition, of
 from evidence.findings import Finding, Row
 from evidence.nodes import broker

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from checks import claims
-from checks.spontaneous import spontaneous
+from checks.claims.spontaneous import spontaneous
 from evidence import foreign
 from evidence.events import Container, Precondition, of
 from evidence.faults.base import FaultProof

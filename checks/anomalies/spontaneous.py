@@ -1,8 +1,8 @@
 """Elections, shrinks of an ISR and ends of sessions that nothing of the run explains.
 
 None of them loses a record by itself, and each is a fault of Kafka's: a leader that is replaced for no reason makes
-clients wait, and is a chance to lose records. What explains one stands in checks/spontaneous.py. Where the machine may
-have been the reason there is a doubt instead (judgement/doubts.py).
+clients wait, and is a chance to lose records. What explains one stands in checks/claims/spontaneous.py. Where the
+machine may have been the reason there is a doubt instead (judgement/doubts.py).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from checks.anomaly import CLUSTER, GUARANTEES, SETTINGS, anomaly
-from checks.spontaneous import What, spontaneous
+from checks.claims.spontaneous import What, spontaneous
 from evidence.basis import Basis
 from evidence.run import RunRecord
 from evidence.run_state import RunState

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from checks import spontaneous
 from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
+from checks.claims import spontaneous
 from checks.claims.basis import judged
 from evidence.basis import Basis
 from evidence.events import Partition

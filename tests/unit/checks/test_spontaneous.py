@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from checks.anomalies.spontaneous import spontaneous_election, spontaneous_fencing, spontaneous_isr_shrink
-from checks.spontaneous import after_ns, spontaneous
+from checks.claims.spontaneous import after_ns, spontaneous
 from evidence.events import Broker, Controller, Event, Machine, Partition, Reassign, Step, Waits
 from evidence.run import RunRecord
 from tests.records import run_record
