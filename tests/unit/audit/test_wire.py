@@ -171,10 +171,11 @@ def test_who_says_nothing_is_waited_for_so_long_and_no_longer() -> None:
 
 
 def test_nobody_there() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        at: tuple[str, int] = server.getsockname()
-    with pytest.raises(WireError, match="connection refused"):
-        wire.offer(*at, PLAINTEXT, LIMIT_S)
+    with socket.socket() as nobody:  # it is bound, so that nobody else gets the port, and does not listen
+        nobody.bind(("127.0.0.1", 0))
+        at: tuple[str, int] = nobody.getsockname()
+        with pytest.raises(WireError, match="connection refused"):
+            wire.offer(*at, PLAINTEXT, LIMIT_S)
     with pytest.raises(WireError, match="not known here"):
         wire.offer("no-such-host.invalid", 9092, PLAINTEXT, LIMIT_S)
 
