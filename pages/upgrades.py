@@ -1,4 +1,5 @@
-"""The table of docs/upgrades.md: which upgrades were run, and how these runs ended (results/).
+"""The table of docs/upgrades.md: which upgrades were run, and how these runs ended (results/); and for how long writes
+paused in a migration to KRaft.
 
     python -m pages.upgrades
 
@@ -8,18 +9,24 @@ writes it anew (`make docs` does), and a test holds the page to it. A pair or a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import results
+from evidence import ledger
+from evidence.ledger import AnyLine, RunJudged, RunStarted
+from evidence.text import plural
 from harness.scenario import all_scenarios
 from judgement.rates import telling
 from judgement.verdict import AS_DOCUMENTED
 
 PAGE: Final = Path("docs/upgrades.md")
 RUNS: Final = re.compile(r"(?<=^<!-- runs -->\n).*?(?=^<!-- end of runs -->$)", re.DOTALL | re.MULTILINE)
-SCENARIOS: Final = ("upgrade-double-failover", "upgrade-rolling", "upgrade-downgrade", "migration-to-kraft")
+PAUSES: Final = re.compile(r"(?<=^<!-- pauses -->\n).*?(?=^<!-- end of pauses -->$)", re.DOTALL | re.MULTILINE)
+MIGRATION: Final = "migration-to-kraft"
+SCENARIOS: Final = ("upgrade-double-failover", "upgrade-rolling", "upgrade-downgrade", MIGRATION)
 HEADING: Final = ("scenario", "case", "releases", "as documented", "lost acknowledged records", "not as documented")
 
 
@@ -42,12 +49,35 @@ def _ended(cell: Mapping[str, Any]) -> tuple[str, str, str]:
     return f"{cell['good']} of {cell['runs']}", f"{cell['lost']} of {said}" if said else "–", ", ".join(others) or "–"
 
 
-def renewed(text: str, data: Mapping[str, Any]) -> str:
-    """The page with its table as the data has it."""
+def pauses(lines: Iterable[AnyLine]) -> str:
+    """For how long writes paused at most in the runs of a migration that count, of the ledger's lines."""
+    every = list(lines)
+    case_of = {line.run: line.case for line in every if isinstance(line, RunStarted) and not line.modified}
+    longest_s: dict[str, float] = {}
+    judged = [line for line in every if isinstance(line, RunJudged) and line.run in case_of]
+    for line in judged:
+        case = case_of[line.run]
+        longest_s[case] = max(longest_s.get(case, 0.0), (line.write_pause_ms or 0.0) / 1000)
+    leader_s, zookeeper_s = longest_s.pop("leader-dies", 0.0), longest_s.pop("zookeeper-dies", 0.0)
+    lost = sum(line.lost for line in judged)
+    told = f"{plural(len(judged), 'run')} on 3.9.2 lost {lost or 'no'} acknowledged records. Writes paused for at most "
+    told += f"{leader_s:.1f} s when the leader died (a session is 4 s), for at most {zookeeper_s:.1f} s when ZooKeeper "
+    told += f"died, and for at most {max(longest_s.values(), default=0.0):.1f} s otherwise. Other work ran beside them."
+    return textwrap.fill(told, 130)
+
+
+def of_ledger(root: Path = results.ROOT / results.LEDGER) -> list[AnyLine]:
+    """The ledger's lines of a migration."""
+    return [line for _, line in ledger.read(root / f"{MIGRATION}{ledger.SUFFIX}")]
+
+
+def renewed(text: str, data: Mapping[str, Any], of_migration: Iterable[AnyLine] = ()) -> str:
+    """The page with its table and its pauses as the data has them."""
     table = [HEADING, ("---",) * len(HEADING), *rows(data)]
     told = "".join(f"| {' | '.join(row)} |\n" for row in table)
-    return RUNS.sub(lambda _: f"\n{told}\n", text)
+    paused = pauses(of_migration)
+    return PAUSES.sub(lambda _: f"{paused}\n", RUNS.sub(lambda _: f"\n{told}\n", text))
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), results.by_scenario()), encoding="utf-8")
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), results.by_scenario(), of_ledger()), encoding="utf-8")

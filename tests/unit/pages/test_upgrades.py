@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
-from typing import Any
 
 import results
+from evidence.ledger import AnyLine
 from pages import upgrades
+from tests.ledgers import judged, started
 
 TEXT = (Path(__file__).parents[3] / upgrades.PAGE).read_text(encoding="utf-8")
 
 
 def test_the_table_is_that_of_the_data() -> None:
     """`make docs` writes it."""
-    assert upgrades.renewed(TEXT, results.by_scenario()) == TEXT
+    assert upgrades.renewed(TEXT, results.by_scenario(), upgrades.of_ledger()) == TEXT
     cell = {"runs": 3, "good": 1, "lost": 0, "verdicts": {"as-documented": 1, "unexpected": 1, "error": 1}}
     made = upgrades.renewed(
         TEXT, {"upgrade-rolling": {"cases": {"plain": {"4.0.2": cell, "4.3.1": cell | {"runs": 0}}}}}
@@ -24,20 +23,21 @@ def test_the_table_is_that_of_the_data() -> None:
     assert [line for line in made.splitlines() if line.startswith("| `upgrade-")] == [row]
 
 
-def test_the_pauses_of_a_migration_are_those_of_its_runs() -> None:
-    lines: dict[str, dict[str, Any]] = {}
-    ledger = results.ROOT / results.LEDGER / "migration-to-kraft.jsonl"
-    for line in map(json.loads, ledger.read_text(encoding="utf-8").splitlines()):
-        lines.setdefault(line["run"], {})[line["kind"]] = line
-    counted = [one for one in lines.values() if "judged" in one and not one["started"].get("modified")]
-    paused_s: dict[str, float] = {}
-    for one in counted:
-        case = one["started"]["case"]
-        paused_s[case] = max(paused_s.get(case, 0), round(one["judged"]["write_pause_ms"] / 1000, 1))
-    told = re.search(
-        r"paused for ([\d.]+) s when the leader died.* for ([\d.]+) s when ZooKeeper died, and for at most ([\d.]+) s",
-        " ".join(TEXT.split()),
-    )
-    assert told is not None
-    dead = [paused_s.pop("leader-dies"), paused_s.pop("zookeeper-dies")]
-    assert [float(each) for each in told.groups()] == [*dead, max(paused_s.values())]
+def told(run: str, case: str, pause_ms: float, *, lost: int = 0, modified: bool = False) -> list[AnyLine]:
+    begun = started(run, scenario=upgrades.MIGRATION, case=case, version="3.9.2-zk", modified=modified)
+    return [begun, judged(run, write_pause_ms=pause_ms, lost=lost)]
+
+
+def test_the_pauses_of_a_migration_are_the_longest_of_its_runs() -> None:
+    lines = [
+        *told("r1", "leader-dies", 3981.0),
+        *told("r2", "leader-dies", 5379.5),
+        *told("r3", "zookeeper-dies", 20181.7),
+        *told("r4", "plain", 1719.8),
+        *told("r5", "plain", 90000.0, lost=7, modified=True),
+    ]
+    text = " ".join(upgrades.pauses(lines).split())
+    assert text.startswith("4 runs on 3.9.2 lost no acknowledged records.")
+    assert "at most 5.4 s when the leader died (a session is 4 s), for at most 20.2 s when ZooKeeper died" in text
+    assert "and for at most 1.7 s otherwise" in text
+    assert "lost 2 acknowledged" in upgrades.pauses([*lines, *told("r6", "plain", 1.0, lost=2)])
