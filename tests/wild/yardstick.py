@@ -42,7 +42,7 @@ from audit.topics import StatedByUser
 HERE: Final = Path(__file__).parent
 WRITTEN_SINCE: Final = (
     *("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"),
-    *("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth"),
+    *("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth"),
 )
 KINDS: Final = ("open", "kept", "blind", *WRITTEN_SINCE)
 HELD_OUT: Final[tuple[str, ...]] = ()
