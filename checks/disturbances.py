@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
-from checks.claims.spontaneous import Change, changes, spontaneous
+from checks.claims.spontaneous import Change, by_cause
 from evidence.events import Container, Log, Partition, of
 from evidence.findings import Finding, Row
 from evidence.nodes import broker
@@ -45,19 +45,24 @@ def disturbances(run: RunRecord, run_state: RunState, where: TopicPartition | No
     """The times, from and to, at which producers to a partition (None: to any) may have had to send again."""
     found = run_state.struck
     found += [(event.at_ns, event.at_ns) for event in of(run_state.events, Container) if event.action != "connect"]
-    changed, own = changes(run_state, run), [one for one in spontaneous(run_state, run) if not one.by_machine]
+    explained, spontaneous = by_cause(run_state, run, where)
+    own = _times(one for one in spontaneous if not one.by_machine)
+    changed = _times([*explained, *spontaneous])
     for place, states in run_state.states.items():
         if where is None or place == where:
-            found += [
-                (state.at_ns, state.at_ns) for state in _caused(states, _times(changed, place), _times(own, place))
-            ]
+            caused = _caused(states, changed.get(place, frozenset()), own.get(place, frozenset()))
+            found += [(state.at_ns, state.at_ns) for state in caused]
             found += _created(run_state, place, states[0])
     found += run_state.still
     return widened(found, 0, AFTER_NS)
 
 
-def _times(changed: Iterable[Change], where: TopicPartition) -> set[int]:
-    return {one.at_ns for one in changed if one.where == where}
+def _times(changed: Iterable[Change]) -> Mapping[TopicPartition | None, Set[int]]:
+    """When something changed, by its place."""
+    found: dict[TopicPartition | None, set[int]] = {}
+    for one in changed:
+        found.setdefault(one.where, set()).add(one.at_ns)
+    return found
 
 
 def _caused(states: Sequence[Partition], changed_ns: Set[int], own_ns: Set[int]) -> Iterator[Partition]:

@@ -22,7 +22,7 @@ have done is a doubt, and no anomaly (`Change.by_machine`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Literal
@@ -143,21 +143,33 @@ def _longest_session_ms(run: RunRecord) -> int:
     return max(stated, default=SESSION_MS)
 
 
-def changes(run_state: RunState, run: RunRecord) -> list[Change]:
-    """Every such change of the run, in the order of time, whatever explains it."""
-    found = [*_fenced(run_state, run), *_of_partitions(run_state, run)]
+def changes(run_state: RunState, run: RunRecord, where: TopicPartition | None = None) -> list[Change]:
+    """Every such change of the run, in the order of time, whatever explains it; or those of one partition."""
+    if where is not None:
+        found = [*_of_partition(run_state, run, run_state.states.get(where, ()))]
+    else:
+        states = run_state.states.values()
+        found = [*_fenced(run_state, run), *(one for each in states for one in _of_partition(run_state, run, each))]
     return sorted(found, key=lambda one: one.at_ns)
+
+
+def by_cause(
+    run_state: RunState, run: RunRecord, where: TopicPartition | None = None
+) -> tuple[list[Change], list[Change]]:
+    """The changes that something of the run explains, and those that nothing does (of one partition, or of all)."""
+    acts, starts = list(_acts(run_state)), list(_starts(run_state))
+    explained, spontaneous = list[Change](), list[Change]()
+    for one in changes(run_state, run, where):
+        later_ns = after_ns(run, one.what)
+        caused = any(cause.explains(one, later_ns) for cause in acts)
+        caused = caused or any(cause.explains(one, SETTLED_NS) for cause in starts)
+        (explained if caused else spontaneous).append(one)
+    return explained, spontaneous
 
 
 def spontaneous(run_state: RunState, run: RunRecord) -> list[Change]:
     """Those that nothing of the run explains; the machine may have been the reason of some."""
-    acts, starts = list(_acts(run_state)), list(_starts(run_state))
-    return [
-        one
-        for one in changes(run_state, run)
-        if not any(cause.explains(one, after_ns(run, one.what)) for cause in acts)
-        and not any(cause.explains(one, SETTLED_NS) for cause in starts)
-    ]
+    return by_cause(run_state, run)[1]
 
 
 # What explains a change
@@ -242,16 +254,15 @@ def _fenced(run_state: RunState, run: RunRecord) -> Iterator[Change]:
                 )
 
 
-def _of_partitions(run_state: RunState, run: RunRecord) -> Iterator[Change]:
-    """Each replaced leader and each follower that left the ISR, if its process is up."""
-    for states in run_state.states.values():
-        for before, after in pairwise(states):
-            if before.leader == NO_LEADER or after.leader_epoch < before.leader_epoch:
-                continue  # somebody has to lead; a topic that was deleted and made again
-            if _elected(before, after) and not _rebalanced(run, before, after):
-                yield from _of_partition(run_state, run, "election", before.leader, before, after)
-            for number in _left(before, after):
-                yield from _of_partition(run_state, run, "isr-shrink", number, before, after)
+def _of_partition(run_state: RunState, run: RunRecord, states: Sequence[Partition]) -> Iterator[Change]:
+    """Each replaced leader of a partition and each follower that left the ISR, if its process is up."""
+    for before, after in pairwise(states):
+        if before.leader == NO_LEADER or after.leader_epoch < before.leader_epoch:
+            continue  # somebody has to lead; a topic that was deleted and made again
+        if _elected(before, after) and not _rebalanced(run, before, after):
+            yield from _of_replica(run_state, run, "election", before.leader, before, after)
+        for number in _left(before, after):
+            yield from _of_replica(run_state, run, "isr-shrink", number, before, after)
 
 
 def _elected(before: Partition, after: Partition) -> bool:
@@ -277,7 +288,7 @@ def _rebalanced(run: RunRecord, before: Partition, after: Partition) -> bool:
     return on and [after.leader] == list(after.replicas or ())[:1] and after.leader in before.isr
 
 
-def _of_partition(
+def _of_replica(
     run_state: RunState, run: RunRecord, what: What, number: int, before: Partition, after: Partition
 ) -> Iterator[Change]:
     node, at_ns, where = broker(number), after.at_ns, (after.topic, after.partition)
