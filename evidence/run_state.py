@@ -47,7 +47,7 @@ from evidence.events import (
 )
 from evidence.faults import KINDS
 from evidence.faults.base import FaultProof, Lasts
-from evidence.faults.process import RevertProof, RunningProof
+from evidence.faults.process import RevertProof, RunningProof, StartProof
 from evidence.records import RecordId, TopicPartition
 from evidence.spans import NEVER_NS, Span, overlap_ns
 
@@ -135,6 +135,11 @@ class FaultFact:
     def proof_type(self) -> type[FaultProof]:
         """The type of its kind, which knows what the kind means."""
         return KINDS[self.kind]
+
+    @property
+    def starts(self) -> bool:
+        """Whether it starts a process, as it was or as another release or with other settings: that strikes nobody."""
+        return issubclass(self.proof_type, StartProof)
 
     def between(self, one: str, other: str) -> bool:
         """Whether it lies between two nodes, one way at least."""

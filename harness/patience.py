@@ -19,6 +19,13 @@ from evidence.run_state import LATE_TIMES
 from harness.load import held_up_us
 
 
+def lasted_s(limit_s: float, since_ns: int) -> float:
+    """What a limit that began at a time (monotonic) came to, once it is over: what it was, or the whole seconds that
+    have passed since if these are more.
+    """
+    return max(limit_s, round((time.monotonic_ns() - since_ns) / 1e9))
+
+
 class Patience:
     """A limit that begins now."""
 

@@ -12,7 +12,6 @@ of one sequence.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import Duty, Note, Precondition, Step, Witness
 from evidence.own_ends import OwnEnds
+from harness.patience import lasted_s
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
@@ -86,7 +86,7 @@ class SequenceLog:
         """Record that a state which Kafka owes did not come within its limit, which may have been waited for longer;
         the error to raise.
         """
-        waited_s = max(timeout_s, round((time.monotonic_ns() - since_ns) / 1e9))
+        waited_s = lasted_s(timeout_s, since_ns)
         if not self.owing:
             return WaitTimeout(f"not within {waited_s:g} s: {name}; {seen}")
         limit_ms = round(timeout_s * 1000)

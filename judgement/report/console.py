@@ -16,7 +16,6 @@ from typing import Final
 
 from evidence import events
 from evidence.events import Event
-from evidence.faults.process import StartProof
 from evidence.run_state import faults_of
 from evidence.text import visible
 from judgement.outcome import BAD, GOOD, UNCERTAIN
@@ -219,9 +218,7 @@ def progress_line(event: Event) -> str | None:
             return f"· {event.name}"
         case events.Fault(phase="verified" | "unproved"):
             (fault,) = faults_of([event])
-            about = (
-                f" ({event.target.role})" if event.target.role and not issubclass(fault.proof_type, StartProof) else ""
-            )
+            about = f" ({event.target.role})" if event.target.role and not fault.starts else ""
             mark = "✓" if event.phase == "verified" else "✗"
             return f"{mark} {event.description}{about}: {steps.proof_text(fault)}"
         case events.Fault(phase="healed"):

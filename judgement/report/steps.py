@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from evidence.events import DeleteRecords, DeleteTopic, EndsAnswer, Log, OffsetAnswer, OffsetCommit, RecordsDeleted
-from evidence.faults.process import StartProof
 from evidence.findings import Row
 from evidence.records import TopicPartition
 from evidence.run_state import ALIVE, DOWN, FaultFact, PartitionInterval
@@ -140,14 +139,14 @@ def _concerns(facts: JudgedRun, where: TopicPartition, fault: FaultFact) -> bool
 
 def _lasts(fault: FaultFact, at_ns: int) -> bool:
     """Whether a fault still lasts at a time: its broker was not started again, its cut not healed."""
-    return not issubclass(fault.proof_type, StartProof) and fault.until_ns > at_ns
+    return not fault.starts and fault.until_ns > at_ns
 
 
 def _role(fault: FaultFact) -> str:
     """The role for which a fault's target was chosen, in brackets; "" if that says no more than the target."""
     # Whoever is started again was chosen for a role it no longer has.
     parts = [part for part in fault.role.split("; ") if part and "replica of" not in part]
-    return f" ({'; '.join(parts)})" if parts and not issubclass(fault.proof_type, StartProof) else ""
+    return f" ({'; '.join(parts)})" if parts and not fault.starts else ""
 
 
 def fault_steps(facts: JudgedRun, where: TopicPartition, since_ns: int) -> Iterator[StoryStep]:
@@ -156,7 +155,7 @@ def fault_steps(facts: JudgedRun, where: TopicPartition, since_ns: int) -> Itera
         if not _concerns(facts, where, fault) or (fault.inject_ns < since_ns and not _lasts(fault, since_ns)):
             continue
         role = _role(fault)
-        kind = "start" if issubclass(fault.proof_type, StartProof) else "fault"
+        kind = "start" if fault.starts else "fault"
         yield _fault_step(fault.inject_ns, kind, fault.node, f"{fault.description}{role}; {proof_text(fault)}.")
         if fault.healed_ns is not None and fault.healed_ns >= since_ns:
             yield _fault_step(fault.healed_ns, "start", fault.node, f"healed: {fault.description}.")

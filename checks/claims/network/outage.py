@@ -17,7 +17,6 @@ from checks.claims.network.unavailability import longest_pause_ms
 from evidence.basis import Basis
 from evidence.events import Broker, Controller, Event, Partition
 from evidence.faults import DEATHS
-from evidence.faults.process import StartProof
 from evidence.nodes import broker
 from evidence.run_state import ALIVE
 from evidence.text import plural
@@ -194,11 +193,7 @@ def sessions_outlast_coordinator(evidence: RunEvidence) -> Judged:
     """
     run_state, rows, wrong = evidence.run_state, list[dict[str, Any]](), list[dict[str, Any]]()
     for outage in _outages(evidence):
-        later = [
-            fault.inject_ns
-            for fault in run_state.faults
-            if fault.inject_ns > outage.end_ns and not issubclass(fault.proof_type, StartProof)
-        ]
+        later = [one.inject_ns for one in run_state.faults if one.inject_ns > outage.end_ns and not one.starts]
         until_ns = min([run_state.end_ns, *later])
         strikes = {fault.node for fault in run_state.faults if outage.begin_ns <= fault.inject_ns < until_ns}
         for node, intervals in run_state.registrations.items():

@@ -18,7 +18,7 @@ from evidence import events
 from evidence.errors import ClientFailed, HarnessError, RecorderDied, WaitTimeout
 from evidence.events import Outcome
 from evidence.worker import Worker
-from harness.patience import Patience
+from harness.patience import Patience, lasted_s
 from harness.workloads.settings import COMMAND, DEBUG, OF_LIBRDKAFKA
 from harness.workloads.stores import located
 
@@ -150,8 +150,7 @@ Late = Callable[[str, float, str, int], HarnessError]
 
 def not_in_time(what: str, timeout_s: float, seen: str, since_ns: int) -> HarnessError:
     """What is waited for is a matter of the sequence; it may have been waited for longer than the limit."""
-    waited_s = max(timeout_s, (time.monotonic_ns() - since_ns) / 1e9)
-    return WaitTimeout(f"{seen} after {waited_s:.0f} s, wanted {what}")
+    return WaitTimeout(f"{seen} after {lasted_s(timeout_s, since_ns):.0f} s, wanted {what}")
 
 
 class Handle:
