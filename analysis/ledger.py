@@ -34,7 +34,17 @@ from checks.catalogue import LOST_WRITE
 from evidence import ledger
 from evidence.cells import NOT_TOLD, Aside, CellRow, Spread, Timing, pooled, spread
 from evidence.errors import KafkaChaosError, UsageError
-from evidence.ledger import AnyLine, Excluded, Load, RestoredCell, RestoredRun, RunEnded, RunJudged, RunStarted
+from evidence.ledger import (
+    AnyLine,
+    Excluded,
+    Load,
+    RestoredCell,
+    RestoredRun,
+    RunEnded,
+    RunJudged,
+    RunStarted,
+    by_modified_tree,
+)
 from evidence.rundir import write_atomically
 
 if TYPE_CHECKING:
@@ -49,9 +59,6 @@ UNTOLD: Final = "not told"
 """How busy the machine was: not at all, so that a time is Kafka's; with other work; not on record."""
 BUSY_CPU: Final = 20.0
 """Per cent of the time in which some process waited for a CPU: from this on the machine is busy. Ours."""
-SHORT: Final = 8
-BUILD: Final = 12
-OWN: Final = "with settings, a client, subjects or an expectation of the user's own"
 
 Key = tuple[str, str, str]
 """Scenario, case and version."""
@@ -81,36 +88,16 @@ class _Run:
         if self.excluded is not None:
             return f"excluded: {self.excluded.why}"
         if self.restored is not None:
-            return _modified(self.restored.commits)
-        return "" if self.started is None else self._not_counted(self.started)
-
-    def _not_counted(self, started: RunStarted) -> str:
-        if started.commit is None:
-            return "not run from a checkout"
-        if started.modified:
-            return f"run by a modified tree of {started.commit[:SHORT]}"
-        if started.mutant:
-            return f"of brokers that were changed on purpose ({started.mutant})"
-        if started.build:
-            return f"of an own build of Kafka, jars {started.build[:BUILD]}"
-        if started.observed:
-            return OWN
-        if self.verdict is not None:
+            return self.restored.aside
+        if self.started is None:
             return ""
+        if self.started.aside or self.verdict is not None:
+            return self.started.aside
         if self.ended is None:
             return "started, and no end is on record"
         return f"{self.ended.state}, and no verdict was given" + (
             f": {self.ended.failure}" if self.ended.failure else ""
         )
-
-
-def _modified(commits: Sequence[str]) -> str:
-    marked = [commit for commit in commits if commit.endswith(ledger.MODIFIED)]
-    if not marked:
-        return ""
-    return (
-        f"run by a modified tree: {', '.join(commits)}" if len(commits) == 1 else f"run by one of {', '.join(commits)}"
-    )
 
 
 def rows(lines: Iterable[AnyLine]) -> list[CellRow]:
@@ -234,17 +221,17 @@ class _Restored:
     def __init__(self, runs: Mapping[str, RestoredRun], cells: Sequence[RestoredCell]) -> None:
         self.runs = runs
         newest_first = sorted(cells, key=lambda cell: cell.at, reverse=True)
-        self.cells = [cell for cell in newest_first if cell.runs or not _modified(cell.commits)]
+        self.cells = [cell for cell in newest_first if cell.runs or not by_modified_tree(cell.commits)]
         self.named = [cell for cell in self.cells if cell.runs]
         self.nameless = [cell for cell in self.cells if cell.unnamed]
         self.unnamed = sum(cell.unnamed for cell in self.nameless)
         self.aside = [
             Aside(
                 runs=cell.unnamed,
-                why=f"{_modified(cell.commits)}; {cell.counts.good} of {cell.counts.runs} were as documented",
+                why=f"{by_modified_tree(cell.commits)}; {cell.counts.good} of {cell.counts.runs} were as documented",
             )
             for cell in newest_first
-            if cell.unnamed and _modified(cell.commits)
+            if cell.unnamed and by_modified_tree(cell.commits)
         ]
 
     @cached_property

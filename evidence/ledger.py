@@ -24,7 +24,7 @@ import hashlib
 import os
 import shlex
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,6 +57,22 @@ def in_history(commit: str, history: Collection[str]) -> bool:
     """Whether a commit, of which perhaps the beginning was published, is in a history."""
     bare = commit.removesuffix(MODIFIED)
     return bare in history if len(bare) == WHOLE else any(one.startswith(bare) for one in history)
+
+
+SHORT: Final = 8
+BUILD: Final = 12
+"""Letters that are told of a commit, and of the digest of a build."""
+OWN: Final = "with settings, a client, subjects or an expectation of the user's own"
+
+
+def by_modified_tree(commits: Sequence[str]) -> str:
+    """Why a run of one of these commits counts nowhere: one of them has the mark; "" if none has."""
+    marked = [commit for commit in commits if commit.endswith(MODIFIED)]
+    if not marked:
+        return ""
+    return (
+        f"run by a modified tree: {', '.join(commits)}" if len(commits) == 1 else f"run by one of {', '.join(commits)}"
+    )
 
 
 class Load(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -135,6 +151,19 @@ class RunStarted(LedgerLine, frozen=True, kw_only=True, tag="started"):
     """The text of the scenario, as git names it (`blob`); "" of runs before there was this field."""
     host: HostRecord
     load: Load | None = None
+
+    @property
+    def aside(self) -> str:
+        """Why such a run counts nowhere, however it ended; "" if nothing is against it."""
+        if self.commit is None:
+            return "not run from a checkout"
+        if self.modified:
+            return f"run by a modified tree of {self.commit[:SHORT]}"
+        if self.mutant:
+            return f"of brokers that were changed on purpose ({self.mutant})"
+        if self.build:
+            return f"of an own build of Kafka, jars {self.build[:BUILD]}"
+        return OWN if self.observed else ""
 
 
 class RunEnded(LedgerLine, frozen=True, kw_only=True, tag="ended"):
@@ -234,6 +263,11 @@ class RestoredRun(LedgerLine, frozen=True, kw_only=True, tag="restored"):
     """The anomalies that it had; None: that was not published."""
     unsure: tuple[str, ...] = ()
     """Those that it may have had: the counts do not tell."""
+
+    @property
+    def aside(self) -> str:
+        """Why it counts nowhere; "" if nothing is against it."""
+        return by_modified_tree(self.commits)
 
 
 class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -141,7 +141,7 @@ def sought(lines: Iterable[AnyLine], bugs: Sequence[Affected], museum: Collectio
         and line.run in said
         and line.run not in excluded
         and line.scenario not in museum
-        and _counts(line)
+        and not line.aside
     ]
     return {bug.bug: _of(bug, counted, said) for bug in bugs}
 
@@ -170,10 +170,6 @@ class Said:
     def names(self, sign: str) -> bool:
         """Whether an anomaly or a claim is among what it was given for."""
         return sign in self.named or sign in self.told
-
-
-def _counts(line: RunStarted | RestoredRun) -> bool:
-    return isinstance(line, RestoredRun) or not (line.modified or line.observed or line.mutant)
 
 
 def _said(lines: Iterable[AnyLine]) -> dict[str, Said]:
@@ -243,7 +239,8 @@ def _row(bug: Affected, of: Sought) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
+    BUGS = exhibits()
     if sys.argv[1:] == ["releases"]:
-        print(*releases(exhibits()))
+        print(*releases(BUGS))
     else:
-        PAGE.write_text(page(exhibits(), in_ledger(exhibits())), encoding="utf-8")
+        PAGE.write_text(page(BUGS, in_ledger(BUGS)), encoding="utf-8")

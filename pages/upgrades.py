@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import results
 from evidence import ledger
-from evidence.ledger import AnyLine, RunJudged, RunStarted
+from evidence.ledger import AnyLine, Excluded, RunJudged, RunStarted
 from evidence.text import plural
 from harness.scenario import all_scenarios
 from judgement.rates import telling
@@ -52,7 +52,12 @@ def _ended(cell: Mapping[str, Any]) -> tuple[str, str, str]:
 def pauses(lines: Iterable[AnyLine]) -> str:
     """For how long writes paused at most in the runs of a migration that count, of the ledger's lines."""
     every = list(lines)
-    case_of = {line.run: line.case for line in every if isinstance(line, RunStarted) and not line.modified}
+    excluded = {line.run for line in every if isinstance(line, Excluded)}
+    case_of = {
+        line.run: line.case
+        for line in every
+        if isinstance(line, RunStarted) and not line.aside and line.run not in excluded
+    }
     longest_s: dict[str, float] = {}
     judged = [line for line in every if isinstance(line, RunJudged) and line.run in case_of]
     for line in judged:

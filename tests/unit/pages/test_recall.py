@@ -37,6 +37,7 @@ def told(run: str, scenario: str = "baseline", version: str = "2.8.1", **more: o
         (told("r", "double-failover"), 0, 0, ()),
         (told("r", "exhibit"), 0, 0, ()),
         (told("r", version="2.8.2"), 0, 0, ()),
+        (told("r", commits=("01234567+",)), 0, 0, ()),
         ([*told("r"), Excluded(schema=1, run="r", at="", why="x")], 0, 0, ()),
         (
             [
@@ -64,6 +65,7 @@ def told(run: str, scenario: str = "baseline", version: str = "2.8.1", **more: o
         "it states the bug",
         "of the museum",
         "elsewhere",
+        "of a modified tree",
         "excluded",
         "not started",
     ],
