@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ from checks.claims import spontaneous
 from checks.claims.basis import judged
 from evidence.basis import Basis
 from evidence.events import Partition
+from evidence.records import TopicPartition
 from evidence.text import plural
 
 
@@ -24,9 +25,9 @@ def leaders_stay(evidence: RunEvidence) -> Judged:
     return _judged(
         evidence,
         lambda before, after: (before.leader, before.leader_epoch) != (after.leader, after.leader_epoch),
-        list(evidence.run_state.states.values()),
+        evidence.run_state.states,
         "with one leader",
-        "the cluster stated no partition",
+        "the cluster stated nothing",
     )
 
 
@@ -44,36 +45,39 @@ def isr_stays_whole(evidence: RunEvidence) -> Judged:
     return _judged(
         evidence,
         lambda before, after: not set(before.isr) <= set(after.isr),
-        list(_from_whole(evidence)),
+        dict(_from_whole(evidence)),
         "whose ISR stayed whole",
-        "no partition had all of its replicas in sync",
+        "no state had all replicas in sync",
     )
 
 
-def _from_whole(evidence: RunEvidence) -> Iterator[Sequence[Partition]]:
+def _from_whole(evidence: RunEvidence) -> Iterator[tuple[TopicPartition, Sequence[Partition]]]:
     """The states of each partition of the run's topics from that on in which all replicas are in sync."""
     for where, replicas in evidence.run.assignment.items():
         states = evidence.run_state.states.get(where, ())
         whole = (number for number, state in enumerate(states) if set(replicas) <= set(state.isr))
         if (first := next(whole, None)) is not None:
-            yield states[first:]
+            yield where, states[first:]
 
 
 def _judged(
     evidence: RunEvidence,
     differs: Callable[[Partition, Partition], bool],
-    partitions: Sequence[Sequence[Partition]],
+    partitions: Mapping[TopicPartition, Sequence[Partition]],
     stayed: str,
     nothing: str,
 ) -> Judged:
+    """What became of partitions; of those of the run's topics that are not among them nobody knows."""
     told = spontaneous.changes(evidence.run_state, evidence.run)
     held_up = {(one.where, one.at_ns) for one in told if one.by_machine}
-    changed = [after for states in partitions for before, after in pairwise(states) if differs(before, after)]
+    changed = [after for states in partitions.values() for before, after in pairwise(states) if differs(before, after)]
     wrong = [one for one in changed if ((one.topic, one.partition), one.at_ns) not in held_up]
     if changed and not wrong:
         what = plural(len(changed), "change")
         return Judged(outcome=NOT_OBSERVED, observed=f"the machine may be the reason of {what}, and of no more")
-    rows = [_row(states[-1]) for states in partitions]
+    if partitions and not wrong and (unseen := evidence.run.assignment.keys() - partitions.keys()):
+        return Judged(outcome=NOT_OBSERVED, observed=f"of {plural(len(unseen), 'partition')} {nothing}")
+    rows = [_row(states[-1]) for states in partitions.values()]
     return judged(rows, [_row(one) for one in wrong], f"{plural(len(rows), 'partition')} {stayed}", nothing)
 
 

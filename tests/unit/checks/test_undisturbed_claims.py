@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
@@ -47,6 +48,20 @@ def outcome(name: str, *events: Event) -> str:
 )
 def test_what_stays(events: list[Event], leaders: str, isr: str) -> None:
     assert (outcome(LEADERS, *events), outcome(ISR, *events)) == (leaders, isr)
+
+
+def test_one_partition_says_nothing_of_another_one() -> None:
+    both = structs.replace(
+        RUN, topics=run_record(topics=[{"name": "t", "partitions": {"0": [1, 2, 3], "1": [2, 3, 1]}}]).topics
+    )
+
+    def outcome_of_both(name: str, *events: Event) -> str:
+        return claims.judge(name, RunEvidence(run=both, run_state=run_state_of(*UP, *events))).outcome
+
+    steady = [led(2, 1, (1, 2, 3))]
+    assert {outcome_of_both(name, *steady) for name in (LEADERS, ISR)} == {NOT_OBSERVED}
+    assert outcome_of_both(LEADERS, *steady, led(30, 2, (1, 2, 3), 1)) == CONTRADICTED
+    assert outcome_of_both(ISR, *steady, led(30, 1, (1, 3))) == CONTRADICTED
 
 
 def test_a_fault_is_no_reason() -> None:
