@@ -33,10 +33,15 @@ OTHERS: Final = 200
 
 def rendered(source: Text) -> Text:
     """A template with its expressions replaced by what its role's variables say; any other text as it is."""
-    role = Path(source.path).absolute().parent.parent
-    if not source.path.endswith(END) or Path(source.path).absolute().parent.name != "templates":
+    if (role := role_of(source.path)) is None:
         return source
     return replace(source, content=EXPRESSION.sub(lambda found: _value(found, role), source.content))
+
+
+def role_of(path: str) -> Path | None:
+    """The role that a file is a template of; None if it is none."""
+    folder = Path(path).absolute().parent
+    return folder.parent if path.endswith(END) and folder.name == "templates" else None
 
 
 def filled(text: str, role: Path) -> str:

@@ -613,8 +613,10 @@ def _with_releases(
             found = of_worker_image(path, top) or of_role(path)
         release, source = found if found is not None else (None, "")
         presets = _of_binder(producer, binder_of(path, folders), release)
-        since = "" if release else producer.since
-        since = since if release or client not in ("librdkafka", "kafka-python") else least(path, top, client)
+        if release:
+            since = ""
+        else:
+            since = least(path, top, client) if client in ("librdkafka", "kafka-python") else producer.since
         return dataclasses.replace(
             producer, client=client, release=release, release_from=source, presets=presets, since=since
         )

@@ -23,7 +23,7 @@ from audit.readers.environments import program_of
 from audit.readers.format import JSON, YAML, Document, Format
 from audit.readers.kustomize import generated, patches_of
 from audit.readers.names import latest, under
-from audit.readers.patches import bases, containers_of, entries_of, patches
+from audit.readers.patches import bases, containers_of, entries_of, in_stage, patches
 from audit.readers.pipelines import read_runtime
 from audit.readers.placeholders import Lookup
 from audit.readers.text import Text
@@ -97,7 +97,7 @@ def _name(document: Table) -> str:
 
 def read_containers(reading: Collected) -> None:
     """Add what the environment of every container configures."""
-    among = bases(reading)
+    among, above = bases(reading), in_stage(reading)
     for each_container in among:
         source, container, workload, namespace = each_container
         reading.namespace = namespace
@@ -105,7 +105,7 @@ def read_containers(reading: Collected) -> None:
         given: list[Setting] = []
         for each in container.tables("envFrom"):
             given += _from_map(each.text("configMapRef", "name"), each.text("prefix"), source, reading)
-        for where, each in entries_of(each_container, among, reading):
+        for where, each in entries_of(each_container, among, above):
             if name := each.text("name"):
                 given.append(_variable(where, each, name, reading))
         by_name = latest(given)

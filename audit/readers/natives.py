@@ -305,18 +305,18 @@ BOUND_TO: Final = re.compile(r"[@$]*([A-Za-z_][\w.>-]*)\s*(?:\|\|)?=\s*[^=\n;]*$
 """What the value of the rest of a line is bound to."""
 
 
+CLASS: Final = re.compile(r"(?m)^[ \t]*(?:final[ \t]+)?class[ \t]+(\w+)")
+
+
 def _titled(source: Text, text: str, maker: re.Match[str], *, several: bool) -> str:
     """What a producer is called: by its file; of several in a file by the variable too, or the class around it."""
     if not several:
         return source.file
     bound = BOUND_TO.search(text, text.rfind("\n", 0, maker.start()) + 1, maker.start())
-    classes = re.findall(r"(?m)^[ \t]*(?:final[ \t]+)?class[ \t]+(\w+)", text[: maker.start()])
-    name = (
-        classes[-1]
-        if len(set(re.findall(r"(?m)^[ \t]*(?:final[ \t]+)?class[ \t]+(\w+)", text))) > 1 and classes
-        else ""
-    )
-    name = name or (re.split(r"[.>-]+", bound[1])[-1] if bound else "")
+    before = [each[1] for each in CLASS.finditer(text, 0, maker.start())]
+    if before and len(set(CLASS.findall(text))) > 1:
+        return f"{source.file}, {before[-1]}"
+    name = re.split(r"[.>-]+", bound[1])[-1] if bound else ""
     return f"{source.file}, {name}" if name else source.file
 
 

@@ -144,8 +144,7 @@ def _settings_of_dotnet(producers: Sequence[ProducerConfig]) -> list[ProducerCon
             kept.append(each)
             continue
         whole = _above(base, each)
-        at = [_servers(one.settings.get("bootstrap.servers")) for one in (base, whole)]
-        if decides(whole) != decides(base) or at[0] != at[1]:
+        if (decides(whole), _servers(whole)) != (decides(base), _servers(base)):
             kept.append(dataclasses.replace(each, settings=whole.settings))
     return kept
 
@@ -213,8 +212,7 @@ def _agents(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     """Without what a ConfigMap or a chart says of an agent, where its own file says the same."""
 
     def what(each: ProducerConfig) -> tuple[object, ...]:
-        at = each.settings.get("bootstrap.servers")
-        return each.framework, each.topics, decides(each), _servers(at)
+        return each.framework, each.topics, decides(each), _servers(each)
 
     def stands_for(one: ProducerConfig, other: ProducerConfig) -> bool:
         deployed = DEPLOYED.search(other.origin.path) is not None and _file(other).endswith((".yml", ".yaml"))
@@ -223,8 +221,9 @@ def _agents(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     return _without(producers, [each for each in producers if each.framework in OF_AGENTS], stands_for)
 
 
-def _servers(setting: Setting | None) -> str:
-    """Addresses, without what spellings of lists differ in."""
+def _servers(producer: ProducerConfig) -> str:
+    """A producer's addresses, without what spellings of lists differ in."""
+    setting = producer.settings.get("bootstrap.servers")
     return re.sub(r"[\s\[\]\"']", "", setting.value) if setting is not None else ""
 
 
@@ -238,8 +237,7 @@ def _workers(producers: Sequence[ProducerConfig]) -> list[ProducerConfig]:
     if len(services) != 1 or len(files) != 1:
         return list(producers)
     one, other = services[0], files[0]
-    same = decides(one) == decides(other)
-    same &= _servers(one.settings.get("bootstrap.servers")) == _servers(other.settings.get("bootstrap.servers"))
+    same = (decides(one), _servers(one)) == (decides(other), _servers(other))
     return [each for each in producers if each is not other] if same else list(producers)
 
 

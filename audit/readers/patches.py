@@ -53,6 +53,11 @@ def containers_of(document: Table) -> Iterator[Table]:
         yield from at.tables("containers")
 
 
+def in_stage(reading: Collected) -> list[Patch]:
+    """The patches of the stage that is read."""
+    return [each for each in patches(reading) if each.path == reading.patch] if reading.patch else []
+
+
 def patches(reading: Collected) -> list[Patch]:
     """All patches of the environment of containers."""
     if not reading.kustomizations:
@@ -134,17 +139,17 @@ def _unread(patch: tuple[Text, Table, str, str], reading: Collected) -> list[tup
 
 
 def entries_of(
-    container: tuple[Text, Table, str, str], among: Sequence[tuple[Text, Table, str, str]], reading: Collected
+    container: tuple[Text, Table, str, str], among: Sequence[tuple[Text, Table, str, str]], above: Sequence[Patch]
 ) -> list[tuple[Text, Table]]:
-    """The variables of a container, with those of the patch of the stage that is read above them."""
+    """The variables of a container, with those of patches above them."""
     source, table, workload, _ = container
     entries = [(source, each) for each in table.tables("env")]
-    if not reading.patch:
+    if not above:
         return entries
     beside = [each for each in among if each[0] is source and each[2] == workload]
     at = next((place for place, each in enumerate(beside) if each is container), 0)
-    for patch in patches(reading):
-        if patch.path != reading.patch or patch.workload != workload or patch.container not in (table.text("name"), at):
+    for patch in above:
+        if patch.workload != workload or patch.container not in (table.text("name"), at):
             continue
         for place, value in patch.values:
             if place < len(entries):

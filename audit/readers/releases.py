@@ -17,7 +17,7 @@ from typing import Final, Literal, cast, get_args
 
 from audit.defaults import NEVER_MEASURED
 from audit.model import Client, InputProblem
-from audit.readers.ansible import filled
+from audit.readers.ansible import filled, role_of
 from audit.readers.packages import READERS as OF_OTHERS
 from audit.readers.packages import BuildRelease, Framework, Library, Reader, brought, of_framework
 from audit.readers.text import Text, decode
@@ -139,8 +139,7 @@ OF_ROLES: Final = ("defaults", "vars", "tasks")
 
 def of_role(path: str) -> tuple[str, str] | None:
     """The release of Kafka's programs that the role of a template of Ansible's unpacks; None if none, or several."""
-    role = Path(path).absolute().parent.parent
-    if not path.endswith(".j2") or Path(path).absolute().parent.name != "templates":
+    if (role := role_of(path)) is None:
         return None
     found = {}
     for file in [each for name in OF_ROLES for each in sorted((role / name).glob("*.y*ml"))]:

@@ -29,6 +29,8 @@ from audit.readers.text import Text, Unreadable
 
 Reader = Callable[[Text, Collected], None]
 """Offers a text to the formats."""
+Variables = Mapping[str, Setting]
+"""The variables of a container, by their names."""
 MOST: Final = 8
 """Layers of a chart, or overlays, that are read."""
 LARGEST: Final = 60
@@ -44,7 +46,7 @@ class _Stage:
     """Each with what it is without the stage, first."""
     variables: Mapping[str, tuple[Setting, Setting]]
     """By where a variable is set without the stage: what it is there, and in the stage."""
-    added: tuple[tuple[tuple[str, ...], Mapping[str, Setting], Mapping[str, Setting]], ...] = ()
+    added: tuple[tuple[tuple[str, ...], Variables, Variables], ...] = ()
     """Variables that only the stage sets: the names that their program may have, those, and what is set without it."""
     framework: tuple[ProducerConfig, ...] = ()
     """Producers that only variables of the stage configure: of an application's framework, or by themselves."""
@@ -139,22 +141,28 @@ def _of_compose(reading: Collected) -> Iterator[_Stage]:
         for path, service, variables in reading.services
         if (named := COMPOSE.fullmatch(os.path.basename(path))) is not None and not named["more"]
     }
-    by_file: dict[str, list[tuple[str, Mapping[str, Setting], Mapping[str, Setting]]]] = {}
+    by_file: dict[str, list[tuple[str, Variables, Variables]]] = {}
     for path, service, variables in reading.services:
         named = COMPOSE.fullmatch(os.path.basename(path))
         own = bases.get((os.path.dirname(path), service))
         if named is not None and named["more"] and not FOR_TESTS.search(named["more"]) and own is not None:
             by_file.setdefault(path, []).append((service, own, variables))
     for path, services in list(by_file.items())[:MOST]:
-        changed = {
-            str(before.origin): (before, after[name])
-            for _, own, after in services
-            for name, before in own.items()
-            if name in after and after[name].value != before.value
-        }
-        added = tuple(((service,), {name: each for name, each in after.items() if name not in own}, own)
-                      for service, own, after in services)  # fmt: skip
+        changed = dict(one for _, own, after in services for one in _changed(own, after))
+        added = tuple(((service,), _added(own, after), own) for service, own, after in services)
         yield _Stage(path, (), changed, added, decides_only=True)
+
+
+def _changed(own: Variables, after: Variables) -> Iterator[tuple[str, tuple[Setting, Setting]]]:
+    """The variables that a stage says otherwise, by where they are set without it: what they are there, and then."""
+    for name, before in own.items():
+        if name in after and after[name].value != before.value:
+            yield str(before.origin), (before, after[name])
+
+
+def _added(own: Variables, after: Variables) -> Variables:
+    """The variables that only a stage sets."""
+    return {name: each for name, each in after.items() if name not in own}
 
 
 def _of_containers(reading: Collected, patch: str) -> Collected:
@@ -170,18 +178,13 @@ def _compared(path: str, base: Collected, other: Collected) -> _Stage:
     """What differs in a stage."""
     by_name = {_named(each): each for each in base.producers}
     pairs = [(by_name[_named(each)], each) for each in other.producers if _named(each) in by_name]
-    variables = {
-        str(before.origin): (before, after[name])
+    workloads = [
+        (names, own, after)
         for (names, own), (others, after) in zip(base.workloads, other.workloads, strict=False)
         if names == others
-        for name, before in own.items()
-        if name in after and after[name].value != before.value
-    }
-    added = tuple(
-        (names, {name: each for name, each in after.items() if name not in own}, own)
-        for (names, own), (others, after) in zip(base.workloads, other.workloads, strict=False)
-        if names == others and after.keys() - own.keys()
-    )
+    ]
+    variables = dict(one for _, own, after in workloads for one in _changed(own, after))
+    added = tuple((names, only, own) for names, own, after in workloads if (only := _added(own, after)))
     more = tuple(each for each in other.producers if _named(each) not in by_name)
     return _Stage(path, tuple((one, each) for one, each in pairs if _differs(one, each)), variables, added, more)
 
@@ -213,29 +216,38 @@ SET: Final = re.compile(r"\$\{\w+\} is set, (.+)")
 """How it is told that a container's variable stands in place of a placeholder."""
 
 
+def _set_otherwise(producer: ProducerConfig, stage: _Stage) -> Iterator[tuple[str, Setting]]:
+    """The settings whose variable a stage sets otherwise."""
+    for key, each in producer.settings.items():
+        told = SET.fullmatch(each.note)
+        if told is not None and told[1] in stage.variables:
+            _, after = stage.variables[told[1]]
+            note = each.note.replace(told[1], str(after.origin))
+            yield key, dataclasses.replace(each, value=after.value, known=after.known, note=note)
+
+
+def _set_alone(settings: Variables, variables: Variables) -> Iterator[tuple[str, Setting]]:
+    """The settings that are asked of variables which only a stage sets."""
+    for key, each in settings.items():
+        asked = VARIABLE.search(each.note if each.known else each.value)
+        if asked is not None and asked[1] in variables and "is set" not in each.note:
+            value = variables[asked[1]]
+            note = f"${{{asked[1]}}} is set, {value.origin}"
+            yield key, dataclasses.replace(each, value=value.value, known=value.known, note=note)
+
+
 def _staged(producer: ProducerConfig, stage: _Stage, *, alone: bool) -> ProducerConfig | None:
     """A producer as a stage has it; None if that says nothing else of it. `alone`: no other program is told of."""
     settings = dict(producer.settings)
     for before, after in stage.producers:
         if any(before.settings.get(key) == each for key, each in producer.settings.items()):
             settings |= {key: each for key, each in after.settings.items() if before.settings.get(key) != each}
-    for key, each in producer.settings.items():
-        told = SET.fullmatch(each.note)
-        if told is not None and told[1] in stage.variables:
-            _, after_it = stage.variables[told[1]]
-            note = each.note.replace(told[1], str(after_it.origin))
-            settings[key] = dataclasses.replace(each, value=after_it.value, known=after_it.known, note=note)
+    settings |= dict(_set_otherwise(producer, stage))
     for names, variables, own in stage.added:
         origins = {str(each.origin) for each in own.values()}
         told_of = {told[1] for each in settings.values() if (told := SET.fullmatch(each.note)) is not None}
-        if not (alone or told_of & origins or Path(producer.unit).name in names):
-            continue
-        for key, each in settings.items():
-            asked = VARIABLE.search(each.note if each.known else each.value)
-            if asked is not None and asked[1] in variables and "is set" not in each.note:
-                value = variables[asked[1]]
-                note = f"${{{asked[1]}}} is set, {value.origin}"
-                settings[key] = dataclasses.replace(each, value=value.value, known=value.known, note=note)
+        if alone or told_of & origins or Path(producer.unit).name in names:
+            settings |= dict(_set_alone(settings, variables))
     for one in stage.framework:
         if one.framework == producer.framework and (alone or Path(producer.unit).name == one.name):
             settings |= one.settings
