@@ -189,16 +189,11 @@ def _read(document: Document, reading: Collected) -> bool:
     source = document.source
     if TESTS.search(source.path):
         return True
-    sends = SENDS.search(source.content) is not None
-    if source.file.endswith((".java", ".kt", ".scala")) and (sends or LISTENS.search(source.content)):
-        reading.uses[source.path] = sends
-        if TEMPLATE_OF_BOOT.search(source.content) and TEMPLATES.search(source.content):
-            reading.templates |= {source.path}
-            reading.sent[source.path] = sent_by_templates(source.content)
-        elif DEAD_LETTERS.search(source.content):
-            reading.templates |= {source.path}
-    if source.file.endswith(".cs") and "Confluent.Kafka" in source.content:
-        reading.uses[source.path] = "Produce" in source.content
+    if source.file.endswith((".java", ".kt", ".scala")):
+        _uses_of_jvm(source, reading)
+    elif source.file.endswith(".cs"):
+        if "Confluent.Kafka" in source.content:
+            reading.uses[source.path] = "Produce" in source.content
     elif (uses := uses_of(source.content)) is not None:
         reading.uses[source.path] = uses
     if "@PropertySource" in source.content:
@@ -210,6 +205,19 @@ def _read(document: Document, reading: Collected) -> bool:
     if source.file.endswith(".go") and "TopicSpecification{" in source.content:
         _make_topics(source, reading)
     return read_source(source, reading) if MAKES.search(source.content) else True
+
+
+def _uses_of_jvm(source: Text, reading: Collected) -> None:
+    """Note whether a source of Java's, Kotlin's or Scala's receives or sends, and whether with Spring's templates."""
+    sends = SENDS.search(source.content) is not None
+    if not sends and LISTENS.search(source.content) is None:
+        return
+    reading.uses[source.path] = sends
+    if TEMPLATE_OF_BOOT.search(source.content) and TEMPLATES.search(source.content):
+        reading.templates |= {source.path}
+        reading.sent[source.path] = sent_by_templates(source.content)
+    elif DEAD_LETTERS.search(source.content):
+        reading.templates |= {source.path}
 
 
 def _make_topics(source: Text, reading: Collected) -> None:
