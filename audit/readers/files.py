@@ -25,6 +25,7 @@ from audit.readers.check import check
 from audit.readers.collect import Collected, Options
 from audit.readers.compose import read_env
 from audit.readers.connect import join
+from audit.readers.context import while_set
 from audit.readers.creates import topic_asked
 from audit.readers.environments import join_environments, placed, with_topics
 from audit.readers.format import Document
@@ -84,11 +85,8 @@ def read_paths(paths: Sequence[str | Path], options: Options | None = None) -> I
     shown = {os.path.abspath(each): each for each in inputs.read}
     more = []
     for file in chosen if on_disk else ():
-        token = keyed.CHOSEN.set(file)
-        try:
+        with while_set(keyed.CHOSEN, file):
             more += in_environment(inputs.producers, _read_once(on_disk, options).producers, shown.get(file, file))
-        finally:
-            keyed.CHOSEN.reset(token)
     return dataclasses.replace(inputs, producers=(*inputs.producers, *more)) if more else inputs
 
 

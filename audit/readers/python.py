@@ -19,6 +19,7 @@ import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
@@ -27,6 +28,7 @@ from typing import Any, Final
 
 from audit.model import Client, Origin, Setting
 from audit.readers.collect import Collected, preset
+from audit.readers.context import while_set
 from audit.readers.flink import placed, read_sql
 from audit.readers.format import Format
 from audit.readers.keyed import asked_for_topics, root_of
@@ -187,6 +189,13 @@ MODULE: Final[ContextVar[ast.Module]] = ContextVar("MODULE")
 """The tree of the source that is read, whose names settings have."""
 
 
+@contextmanager
+def _in_module(tree: ast.Module) -> Iterator[None]:
+    """While a node of another file is followed."""
+    with while_set(BOUND, _dictionaries(tree)), while_set(MODULE, tree):
+        yield
+
+
 def _producers(source: Text, tree: ast.Module, reading: Collected) -> bool:
     names = _imported(tree)
     found = False
@@ -329,11 +338,8 @@ def _by_maker(
     told = calls_to(Place(source, MODULE.get(), ast.Name(function.name)), function)
     by_values: dict[object, tuple[Kind | Place | None, list[Setting]]] = {}
     for each in told if 1 < len(told) <= CALLERS else ():
-        before = CALLED.set(each)
-        try:
+        with while_set(CALLED, each):
             settings = settled()
-        finally:
-            CALLED.reset(before)
         if not _is_told(settings):
             return found
         by_values.setdefault(_deciding(settings), (each, settings))
@@ -371,11 +377,8 @@ def _by_heir(
     owner = next((each for each in reversed(scopes) if isinstance(each, ast.ClassDef)), None)
     by_values: dict[object, tuple[Kind | None, list[Setting]]] = {}
     for heir in heirs_of(source, owner) if owner is not None else ():
-        before = HEIR.set(heir)
-        try:
+        with while_set(HEIR, heir):
             settings = settled()
-        finally:
-            HEIR.reset(before)
         by_values.setdefault(_deciding(settings), (heir, settings))
     if owner is None or by_values.keys() <= {_deciding(own)}:
         return [(None, own)]
@@ -525,12 +528,9 @@ def _sent_elsewhere(source: Text) -> list[str]:
         if not isinstance(each.value, ast.Call) or not _is_of_producer(each.value, frozenset()):
             continue
         function = function_at(each.tree, each.value)
-        token = MODULE.set(each.tree)
-        try:
+        with while_set(MODULE, each.tree):
             scopes: tuple[Scope, ...] = (each.tree,) if function is None else (each.tree, function)
             told = _topic_of(each.source, each.value, scopes)
-        finally:
-            MODULE.reset(token)
         if told is None:
             return []
         found.append(told)
@@ -596,8 +596,7 @@ def _of_packages(source: Text) -> tuple[str | None, str]:
 def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
     """Add PySpark's sinks: `.write` or `.writeStream` with `.format("kafka")` and `.option("kafka.acks", …)`."""
     inner: set[ast.expr] = set()
-    found = False
-    release, told = _of_packages(source)
+    brought: tuple[str | None, str] | None = None
     for scopes, call in _calls(tree, (tree,)):
         if call in inner:
             continue
@@ -635,12 +634,12 @@ def _sinks(source: Text, tree: ast.Module, reading: Collected) -> bool:
             node = node.func
         if kafka and writes:
             options.reverse()
+            brought = brought or _of_packages(source)
             reading.producer(
                 source.file, options, source.origin(call.lineno), client="java", framework="spark",
-                spelling="kafka.{key}", topics=topics, style="spring", release=release, release_from=told,
+                spelling="kafka.{key}", topics=topics, style="spring", release=brought[0], release_from=brought[1],
             )  # fmt: skip
-            found = True
-    return found
+    return brought is not None
 
 
 INSERTS: Final = frozenset({"execute_insert", "add_insert", "insert_into"})
@@ -921,14 +920,9 @@ def _of_callers(
     around: tuple[Scope, ...] = (handed.tree,)
     own = function_at(handed.tree, handed.value)
     around = (handed.tree, own) if own is not None else around
-    tokens = BOUND.set(_dictionaries(handed.tree)), MODULE.set(handed.tree), FOLLOWING.set((*following, function))
-    try:
+    with _in_module(handed.tree), while_set(FOLLOWING, (*following, function)):
         at = ast.copy_location(ast.Call(ast.Name("dict"), [handed.value], []), handed.value)
         return _followed(handed.source, at, handed.value, around)
-    finally:
-        BOUND.reset(tokens[0])
-        MODULE.reset(tokens[1])
-        FOLLOWING.reset(tokens[2])
 
 
 def _makes(node: ast.AST) -> bool:
@@ -1030,13 +1024,8 @@ def _of_handed_section(
         part = ast.copy_location(ast.Subscript(part, ast.copy_location(ast.Constant(key), part)), part)
     own = function_at(handed.tree, handed.value)
     around: tuple[Scope, ...] = (handed.tree, own) if own is not None else (handed.tree,)
-    tokens = BOUND.set(_dictionaries(handed.tree)), MODULE.set(handed.tree), FOLLOWING.set((*following, function))
-    try:
+    with _in_module(handed.tree), while_set(FOLLOWING, (*following, function)):
         return _of_section(handed.source, part, around) if isinstance(part, ast.Subscript) else None
-    finally:
-        BOUND.reset(tokens[0])
-        MODULE.reset(tokens[1])
-        FOLLOWING.reset(tokens[2])
 
 
 def _loaded(source: Text, path: Sequence[str] = ()) -> list[Setting] | None:
@@ -1138,13 +1127,8 @@ def _returned(source: Text, call: ast.Call, name: str, scopes: tuple[Scope, ...]
 
 def _of_heirs_method(heir: Kind, method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Setting] | None:
     """The settings of what a method returns of the class that inherits from the one that makes the producer."""
-    tokens = BOUND.set(_dictionaries(heir.tree)), MODULE.set(heir.tree), HEIR.set(None)
-    try:
+    with _in_module(heir.tree), while_set(HEIR, None):
         return _of_function(heir.source, method, (heir.tree, heir.owner))
-    finally:
-        BOUND.reset(tokens[0])
-        MODULE.reset(tokens[1])
-        HEIR.reset(tokens[2])
 
 
 def _of_method(source: Text, function: ast.Attribute, scopes: tuple[Scope, ...]) -> list[Setting] | None:
@@ -1160,12 +1144,8 @@ def _of_method(source: Text, function: ast.Attribute, scopes: tuple[Scope, ...])
     methods = _functions(found[0]).get(function.attr, ()) if len(found) == 1 else ()
     if not owner or home is None or not isinstance(tree, ast.Module) or len(methods) != 1:
         return None
-    tokens = BOUND.set(_dictionaries(tree)), MODULE.set(tree)
-    try:
+    with _in_module(tree):
         return _of_function(home, methods[0], (tree, found[0]))
-    finally:
-        BOUND.reset(tokens[0])
-        MODULE.reset(tokens[1])
 
 
 def _of_objects_method(source: Text, function: ast.Attribute) -> list[Setting] | None:
@@ -1174,12 +1154,8 @@ def _of_objects_method(source: Text, function: ast.Attribute) -> list[Setting] |
     methods = _functions(kind.owner).get(function.attr, ()) if kind is not None else ()
     if kind is None or len(methods) != 1:
         return None
-    tokens = BOUND.set(_dictionaries(kind.tree)), MODULE.set(kind.tree)
-    try:
+    with _in_module(kind.tree):
         return _of_function(kind.source, methods[0], (kind.tree, kind.owner))
-    finally:
-        BOUND.reset(tokens[0])
-        MODULE.reset(tokens[1])
 
 
 def _class_of(name: str, scope: Scope) -> str:
@@ -1223,11 +1199,8 @@ def _of_function(
     assert value is not None
     # Where the call stands decides what has been put in before it: here, the return.
     at = ast.copy_location(ast.Call(ast.Name("return"), [], []), values[0])
-    token = FOLLOWING.set((*following, function))
-    try:
+    with while_set(FOLLOWING, (*following, function)):
         return _followed(source, at, value, (*outer, function))
-    finally:
-        FOLLOWING.reset(token)
 
 
 def _of_package(source: Text, module: Scope, name: str, *, called: bool) -> list[Setting] | None:
@@ -1250,16 +1223,12 @@ def _of_file(other: Text | None, name: str, *, called: bool) -> list[Setting] | 
     tree = _module_tree(other) if other is not None else None
     if other is None or tree is None:
         return None
-    maps = _dictionaries(tree)
-    tokens = BOUND.set(maps), MODULE.set(tree)
-    try:
+    with _in_module(tree):
         if not called:
+            maps = BOUND.get()
             return _literal(other, maps[name]) if name in maps else None
         functions = _functions(tree).get(name, ())
         return _of_function(other, functions[0], (tree,)) if len(functions) == 1 else None
-    finally:
-        BOUND.reset(tokens[0])
-        MODULE.reset(tokens[1])
 
 
 def _changes(node: ast.AST, name: str) -> bool:
@@ -1330,12 +1299,8 @@ def _of_class(source: Text, argument: ast.Attribute) -> list[Setting] | None:
         return None  # what a method binds it to
     if _is_changed(further, argument.attr):
         return None
-    tokens = BOUND.set(_dictionaries(further.tree)), MODULE.set(further.tree)
-    try:
+    with _in_module(further.tree):
         return _literal(further.source, further.value, (further.tree,))
-    finally:
-        BOUND.reset(tokens[0])
-        MODULE.reset(tokens[1])
 
 
 def _is_changed(place: Place, name: str) -> bool:
