@@ -39,7 +39,7 @@ def rendered(source: Text) -> Text:
 
 
 def role_of(path: str) -> Path | None:
-    """The role that a file is a template of; None if it is none."""
+    """The role that a file is a template of; None for every other file."""
     folder = Path(path).absolute().parent
     return folder.parent if path.endswith(END) and folder.name == "templates" else None
 

@@ -20,8 +20,6 @@ import pytest
 
 from app import extras
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 MAY = {
     "app": {"pages", "scenarios", "harness", "judgement", "analysis", "checks", "audit", "evidence", "kafkafiles"}

@@ -165,7 +165,6 @@ def test_pages_are_plain() -> None:
     assert not bad, "\n".join(["", *bad])
 
 
-@pytest.mark.slow
 def test_messages_are_plain() -> None:
     found = [(name, text) for name, module in modules().items() for text in strings(module)]
     found += [
@@ -179,7 +178,6 @@ def test_messages_are_plain() -> None:
     assert not bad, "\n".join(["", *bad])
 
 
-@pytest.mark.slow
 def test_design_notes_are_plain() -> None:
     notes = [(name, one) for name, module in modules().items() for one in sentences(ast.get_docstring(module) or "")]
     bad = [f"{name}: “{worst[0]}”: {one}" for name, one in notes if (worst := WORST.search(one))]
@@ -194,7 +192,6 @@ def definitions(module: ast.Module) -> Iterator[tuple[str, str]]:
             yield node.name, " ".join((ast.get_docstring(node) or "").split())
 
 
-@pytest.mark.slow
 def test_docstrings_name_what_they_mean() -> None:
     found = [(f"{name}: {what}", told) for name, module in modules().items() for what, told in definitions(module)]
     bad = [f"{what}: “{worst[0]}”: {told}" for what, told in found if (worst := WITHOUT_NOUN.search(told))]
