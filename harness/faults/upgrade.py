@@ -117,9 +117,9 @@ class Upgrade(Start):
         path = poll(lambda: broker_jar(_command_line(pid)), ANSWER_LIMIT_S, every_s=POLL_S, watch=self._watch)
         if path is None:
             raise FaultUnproved(f"{self.node.name}: no jar of a broker is on the command line of its process {pid}")
-        name, said = path.rpartition("/")[2], self.node.run_inside("sha256sum", path)
-        digest = said.partition(" ")[0].strip()
-        if not digest:  # an engine whose machine stands still has answered with nothing
+        name = path.rpartition("/")[2]
+        digest = poll(lambda: self._checksum(path), ANSWER_LIMIT_S, every_s=POLL_S, watch=self._watch)
+        if digest is None:
             raise FaultUnproved(f"{self.node.name} does not say the checksum of {path}")
         if digest not in self.digests.values():
             raise FaultUnproved(
@@ -139,6 +139,10 @@ class Upgrade(Start):
             apis=len(offer.apis),
             fetch=offer.apis.get(FETCH, -1),
         )
+
+    def _checksum(self, path: str) -> str | None:
+        """None if the engine hands out no answer: one did so once, on a machine that stood still, with status 0."""
+        return self.node.run_inside("sha256sum", path).partition(" ")[0].strip() or None
 
     def _watch(self) -> None:
         if not self.node.state()["Running"]:

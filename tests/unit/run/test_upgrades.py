@@ -284,6 +284,15 @@ def test_an_upgrade_that_did_not_happen_is_unproved(
         upgraded(node).verify()
 
 
+def test_a_process_that_answered_nothing_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = started()
+    answers = iter(["", f"{DIGEST}  {JAR}\n"])
+    node.run_inside = lambda *command: next(answers)
+    monkeypatch.setattr(upgrade, "_command_line", lambda pid: CLASS_PATH)
+    monkeypatch.setattr(upgrade, "speaks", lambda node: SPOKEN)
+    assert upgraded(node).verify().sha256 == DIGEST
+
+
 def test_a_downgrade_that_kafka_refuses_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     node = started()
     states = iter([{"Running": True, "Pid": 4711}])
