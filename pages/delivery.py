@@ -283,6 +283,11 @@ def page(described: Value, data: Value) -> str:
             + [cell_text(_cell(data, way, version)) for version in versions]
             for way in ROWS
         ],
+        runs=[
+            (way.scenario, way.case, [(version, cell["ids"]) for version, cell in found])
+            for way in ROWS
+            if (found := [(v, cell) for v in versions if (cell := _cell(data, way, v)) and cell["ids"]])
+        ],
     )
 
 

@@ -33,6 +33,7 @@ def test_the_page_has_a_row_for_each_way_and_a_column_for_what_was_run() -> None
     assert "| code | client | killed | 4.3.1 |" in text
     row = "| [commit, then process](scenarios/at-most-once.md) | librdkafka | between the two |"
     assert f"{row} **skips** 2/2, repeats 0/2 |" in text
+    assert text.endswith("\n- at-most-once (between)\n  - 4.3.1: `r1`, `r2`\n")
 
 
 def test_each_case_of_a_scenario_with_an_application_is_a_way() -> None:
