@@ -11,6 +11,7 @@ from typing import Final
 
 import results
 from judgement.rates import telling
+from judgement.report.cells import version_key
 from pages.counted import ran
 from pages.render import render
 from results import Value
@@ -272,9 +273,10 @@ ROWS: Final = (
 )
 
 
-def page(described: Value, data: Value) -> str:
+def page(data: Value) -> str:
     """The page; a way that was not run on a version has an empty cell there."""
-    versions = [v for v in described["versions"] if any(_cell(data, way, v) for way in ROWS)]
+    ran_on = {version for way in ROWS for version in results.cells_of(data, way.scenario, way.case)}
+    versions = sorted(ran_on, key=version_key)
     return render(
         PAGE,
         headings=["code", "client", "killed", *versions],
@@ -282,6 +284,11 @@ def page(described: Value, data: Value) -> str:
             [f"[{way.code}](scenarios/{way.scenario}.md)", way.client, way.crash]
             + [cell_text(_cell(data, way, version)) for version in versions]
             for way in ROWS
+        ],
+        runs=[
+            (way.scenario, way.case, [(version, cell["ids"]) for version, cell in found])
+            for way in ROWS
+            if (found := [(v, cell) for v in versions if (cell := _cell(data, way, v)) and cell["ids"]])
         ],
     )
 

@@ -66,7 +66,7 @@ def pages(
     if any(cell.get("lost_records") for cell in _counted(data)):
         made[survives.PAGE] = survives.page(described, data)
     if any(way.scenario in data for way in delivery.ROWS):
-        made[delivery.PAGE] = delivery.page(described, data)
+        made[delivery.PAGE] = delivery.page(data)
     return made
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from evidence.run import DEFAULT_CASE
 from harness.case import Case
@@ -22,6 +23,10 @@ from harness.suite import SUITE
 from harness.workloads import connectors
 from harness.workloads.processes import spark_program, streams_program
 from harness.workloads.processes.programs import PROGRAMS
+from harness.workloads.processes.share_programs import SHARE_PROGRAMS
+
+COUNTS: Final = frozenset({"count_and_crash", "count_with_standby"})
+"""The steps of scenarios/delivery in which an application of Kafka Streams counts."""
 
 
 def described() -> dict[str, Any]:
@@ -86,9 +91,14 @@ def steps_of(source: str) -> str:
 
 def programs_of(source: str) -> str:
     """The applications that a scenario's file names, as they are written; of Kafka Connect how it is configured."""
-    named: list[Any] = [program for name, program in PROGRAMS.items() if f'"{name}"' in source]
+    named: list[Any] = [
+        program for name, program in (*PROGRAMS.items(), *SHARE_PROGRAMS.items()) if f'"{name}"' in source
+    ]
     if "run.streams" in source:
         named += [streams_program.CopyProcessor, streams_program.topology]
+    if COUNTS & set(re.findall(r"\w+", source)):
+        counter, counts = streams_program.CountProcessor.__mro__[1::-1]
+        named += [counter, counts, streams_program.topology]
     if "run.connect_source" in source:
         named += [connectors.worker_settings, connectors.source, connectors.sink]
     if "run.spark" in source:

@@ -14,12 +14,12 @@ from pathlib import Path
 from app import ledger as store
 from app import parts, plan
 from app.arguments import expected, judged_json, names_of, own_versions, settings_of, versions_of
+from app.clients import require_client
 from app.matrix import AGAIN, Matrix, MatrixCell, cells, night_order, of_the_night, suite_cells, write_reports
 from app.options import FAIL_ON, RUNS
 from app.output import Progress, result, say
 from app.progress import watching
 from evidence.errors import EXIT_AS_DOCUMENTED, HarnessError, UsageError
-from evidence.run import full_name
 from evidence.rundir import RunDir
 from harness import runner
 from harness.cluster import versions as known_versions
@@ -183,7 +183,7 @@ def by_client(
     for cell in wanted:
         scenario, chosen = get_scenario(cell.scenario), library(client, versions[cell.version])
         try:
-            chosen.require(scenario.needs_of(scenario.case(cell.case)), full_name(cell.scenario, cell.case))
+            require_client(chosen, scenario, scenario.case(cell.case), versions[cell.version])
         except UsageError as error:
             refused[cell.scenario, cell.case] = str(error)
         else:

@@ -10,6 +10,7 @@ from typing import Final
 
 import results as results_of
 from app.arguments import expected, judged_json, names_of, settings_of, version_of
+from app.clients import require_client
 from app.confirmed import unconfirmed
 from app.output import RUN, Progress, result, say, tell_failure
 from evidence import forks
@@ -85,7 +86,7 @@ def _run(options: argparse.Namespace, made: list[RunDir]) -> int:
     known_settings.validate(version, overrides, "--setting", progress.line)
     for case in cases:
         client = library(options.client or case.client, version)
-        client.require(chosen.needs_of(case), full_name(chosen.name, case.name))
+        require_client(client, chosen, case, version)
         known_settings.validate(version, chosen.cluster_of(case).settings, chosen.file, progress.line)
     recorded = results_of.of_scenario(chosen.name)
     runner.tell_of_changes(progress.line)

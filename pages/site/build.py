@@ -110,7 +110,7 @@ def pages(described: Mapping[str, Any] | None = None, data: model.Data | None = 
     made |= dict(_documents(names))
     for name, text in (
         ("docs/statements.md", statements.page(found.runs)),
-        ("docs/delivery.md", delivery.page(told, found.runs)),
+        ("docs/delivery.md", delivery.page(found.runs)),
     ):
         made[GENERATED[name]] = _generated(name, text, names)
     made["bugs.html"] = _bugs(told, found, atlases, names)

@@ -1,10 +1,11 @@
-"""What a newcomer reads names every word that a scenario has."""
+"""What a newcomer reads names every word that a scenario has, and every kind of row of a history."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from evidence.history import schema
 from harness.run import Run
 from harness.workloads import protocol
 
@@ -57,3 +58,10 @@ def test_the_page_on_scenarios_has_every_word_of_a_run() -> None:
     named = {name for name in words() if re.search(rf"`(run\.)?{name}\b", page)}
     assert {"send", "kill", "wait_isr", "case", "pipeline"} <= named
     assert words() - named == set()
+
+
+def test_the_page_on_tables_has_every_kind_of_row() -> None:
+    kinds = set(re.findall(r"^    ([a-z-]+) {2,}\S", str(schema.__doc__), re.MULTILINE))
+    (said,) = re.findall(r"^\| `kind` \| string \| (.*)$", (ROOT / "docs" / "tables.md").read_text(), re.MULTILINE)
+    assert kinds > {"assign", "delivered", "in-result"}
+    assert kinds | {schema.SEND, schema.POLL} == set(re.findall(r"`([a-z-]+)`", said))

@@ -61,6 +61,22 @@ from tests.unit.judgement.report import synthetic
         ),
         (["run", "baseline", "--version", "4.3.1", "--client", "echo hi"], "echo hi says what is no answer: 'hi'"),
         (["run", "baseline", "--version", "4.3.1", "--client", "./none"], "./none cannot be started: No such file"),
+        (
+            ["run", "streams-pipeline", "--case", "at-least-once", "--version", "4.3.1", "--client", "java-4.3.1"],
+            "streams-pipeline (at-least-once) runs with streams-4.3.1, not with java-4.3.1",
+        ),
+        (
+            ["run", "share-group", "--case", "killed", "--version", "4.3.1", "--client", "java-4.1.2"],
+            "no share consumer with java-4.1.2: take librdkafka, or java-<release> from 4.2 on",
+        ),
+        (
+            ["run", "last-stable-offset", "--version", "2.8.2", "--client", "java-0.10.2.2"],
+            "last-stable-offset (committed) needs transactions, which java-0.10.2.2 has not (KIP-98)",
+        ),
+        (
+            ["run", "at-least-once", "--case", "between", "--version", "4.3.1", "--client", "connect-4.3.1"],
+            "at-least-once (between) runs with librdkafka, not with connect-4.3.1",
+        ),
         (["check", "/nowhere/at/all"], "no run directory"),
         (["check"], "check what"),
         (["check", "runs", "--history", "f.jsonl"], "not both"),

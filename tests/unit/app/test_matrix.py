@@ -164,6 +164,13 @@ def test_cells_that_need_what_a_client_has_not_are_left_out_and_told() -> None:
         by_client(wanted[1:], f"{sys.executable} {STUB} produces-only", versions_of, told.append)
 
 
+def test_cells_whose_application_a_client_is_not_are_left_out_and_told() -> None:
+    told: list[str] = []
+    streams = replace(ONE, scenario="streams-pipeline", case="at-least-once")
+    assert by_client([ONE, streams], "java-4.3.1", {"4.3.1": versions.get("4.3.1")}, told.append) == [ONE]
+    assert told == ["not run: streams-pipeline (at-least-once) runs with streams-4.3.1, not with java-4.3.1"]
+
+
 def test_a_run_that_was_cut_short_is_not_finished(tmp_path: Path) -> None:
     finished(tmp_path / "torn", ONE).verdict.write_text("{")
     finished(tmp_path / "unjudged", TWO).verdict.unlink()

@@ -29,10 +29,16 @@ def test_what_settings_permit_counts_as_well() -> None:
 
 def test_the_page_has_a_row_for_each_way_and_a_column_for_what_was_run() -> None:
     data = {"at-most-once": {"cases": {"between": {"4.3.1": cell(2, 2, skipped_processing=2)}}}}
-    text = delivery.page({"versions": ["2.8.2", "4.3.1"]}, data)
+    text = delivery.page(data)
     assert "| code | client | killed | 4.3.1 |" in text
     row = "| [commit, then process](scenarios/at-most-once.md) | librdkafka | between the two |"
     assert f"{row} **skips** 2/2, repeats 0/2 |" in text
+    assert text.endswith("\n- at-most-once (between)\n  - 4.3.1: `r1`, `r2`\n")
+
+
+def test_a_release_outside_the_matrix_has_a_column_if_it_was_run() -> None:
+    rows = {version: cell(1, 1) for version in ("4.3.1", "4.2.2")}
+    assert "| 4.2.2 | 4.3.1 |" in delivery.page({"share-group": {"cases": {"killed": rows}}})
 
 
 def test_each_case_of_a_scenario_with_an_application_is_a_way() -> None:

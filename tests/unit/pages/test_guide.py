@@ -148,6 +148,8 @@ def test_helper_functions_of_the_steps_are_shown_too() -> None:
 def test_the_application_that_a_scenario_runs_is_quoted() -> None:
     assert of(get_scenario("at-least-once"))["programs"].startswith("def process_then_commit(app")
     assert of(get_scenario("zombie-controller"))["programs"] == ""
+    assert of(get_scenario("share-group"))["programs"].startswith("def process_then_accept(app")
+    assert "def _counted(" in of(get_scenario("streams-count"))["programs"]
 
 
 def test_a_section_is_read_in_the_order_of_its_introduction_and_sections_in_theirs() -> None:
