@@ -148,10 +148,27 @@ def _facts() -> list[Column]:
     return [verdict, *(f.coalesce(one, nothing) for one in (anomalies, claims, *times))]
 
 
+def _has_rows(table: Path) -> bool:
+    """Whether there is a table to add to: not in an empty folder, nor in one that a killed first job left.
+
+    Raises UsageError for a place with other files, before Spark fails at it in many lines.
+    """
+    from pyarrow import ArrowInvalid, dataset
+
+    if not table.exists():
+        return False
+    try:
+        if table.is_dir():
+            return bool(dataset.dataset(table, format="parquet").files)
+    except (ArrowInvalid, OSError):
+        pass
+    raise UsageError(f"{table}: is there, and is no table of Parquet; choose another place")
+
+
 def append(session: SparkSession, paths: Sequence[str], table: Path) -> int:
     """Add what these ledgers have and the table has not; how many runs. Raises UsageError for another table."""
     new = rows(session, paths)
-    if table.exists():
+    if _has_rows(table):
         there = session.read.parquet(str(table))
         if dict(there.dtypes) != COLUMNS:
             raise UsageError(f"{table}: a table of other columns ({', '.join(there.columns)}); choose another place")

@@ -79,10 +79,18 @@ def tell_failure(error: Exception) -> int:
         # A full disk, a directory of another user, Docker's refusals.
         say(f"kafka-chaos: {refusal(error)}")
         return EXIT_ERROR
-    said = " ".join(f"{type(error).__name__}: {error}".split())
+    said = " ".join(f"{type(error).__name__}: {_words(error)}".split())
     say(f"kafka-chaos: {said[:500]} (a defect of kafka-chaos, nothing is judged; where it happened:)")
     say("".join(traceback.format_exception(error)).rstrip())
     return EXIT_ERROR
+
+
+def _words(error: Exception) -> str:
+    """What an error says. One of Spark's asks Java for it, which has ended by then, and fails."""
+    try:
+        return str(error)
+    except Exception as failed:
+        return f"it does not say why ({type(failed).__name__})"
 
 
 PARTITION: Final = re.compile(r"(?<!\S)(?!(?:broker|controller|producer|consumer|load)-)[\w.-]+-\d+(?=[\s:,]|$)")

@@ -100,3 +100,28 @@ def test_a_table_of_other_columns_and_a_folder_without_a_ledger_are_refused(
     (tmp_path / "empty").mkdir()
     assert main([str(tmp_path / "empty"), "--out", str(other)]) == 254
     assert "no ledger here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_place_that_is_no_table_is_refused_in_a_line(session: SparkSession, tmp_path: Path, kind: str) -> None:
+    place = tmp_path / "place"
+    if kind == "file":
+        place.write_text("no table")
+    else:
+        place.mkdir()
+        (place / "notes.txt").write_text("no table")
+    folder = write(tmp_path / "runs", started("r1"), judged("r1"))
+    with pytest.raises(UsageError, match="place: is there, and is no table of Parquet") as refused:
+        append(session, files([folder]), place)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("left", ["", "_temporary/0"])
+def test_an_empty_folder_and_what_a_killed_job_left_become_the_table(
+    session: SparkSession, tmp_path: Path, left: str
+) -> None:
+    place = tmp_path / "place"
+    (place / left).mkdir(parents=True)
+    folder = write(tmp_path / "runs", started("r1"), judged("r1"))
+    assert append(session, files([folder]), place) == 1
+    assert append(session, files([folder]), place) == 0

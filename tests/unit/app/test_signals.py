@@ -145,3 +145,16 @@ def test_a_defect_is_a_line_a_traceback_and_255(
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("kafka-chaos: TypeError: unsupported operand (a defect of kafka-chaos")
     assert lines[1].startswith("Traceback")
+
+
+def test_a_defect_whose_error_cannot_be_told_ends_with_255_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class OfSpark(Exception):
+        def __str__(self) -> str:
+            raise AssertionError
+
+    monkeypatch.setattr("harness.setup.doctor.diagnose", failing(OfSpark()))
+    assert cli.main(["doctor"]) == EXIT_ERROR
+    said = "kafka-chaos: OfSpark: it does not say why (AssertionError) (a defect of kafka-chaos"
+    assert capsys.readouterr().err.startswith(said)
