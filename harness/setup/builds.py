@@ -55,7 +55,7 @@ def _changed(build: Build, what: str) -> UsageError:
 
 def read(build: Build) -> dict[str, str]:
     """SHA-256 of each jar of an own build, by file name. Raises UsageError if the build is not there, or changed."""
-    return dict(tuple(line.split(" ", 1)) for line in _listing(build).splitlines())  # type: ignore[misc]
+    return dict(tuple(line.rsplit(" ", 1)) for line in _listing(build).splitlines())  # type: ignore[misc]
 
 
 def recipe(build: Build) -> str | None:

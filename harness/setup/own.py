@@ -78,6 +78,8 @@ LEFT_OUT: Final = re.compile(r"-(test|test-sources|src|sources|scaladoc|javadoc)
 VERSION: Final = re.compile(r"\d+(?:\.\d+){1,3}(?:[-+.][\w.+-]*)?")
 IN_A_NAME: Final = re.compile(r"-(\d+(?:\.\d+)+[\w.+-]*)\.jar$")
 """The version in a jar's file name."""
+BESIDE: Final = tuple(f"-{what}.jar" for what in ("sources", "javadoc", "scaladoc", "test", "test-sources"))
+"""Ends of the names of jars that releases have beside a module's own: in libs/ of kafka_2.11-0.10.2.2.tgz, for one."""
 ASKED: Final = re.compile(rf"(.+)@([0-9a-f]{{{SHORT}}})")
 """The name of a version of an own build that was taken in before."""
 BINDING_JARS: Final = ("slf4j-reload4j", "reload4j")
@@ -183,12 +185,25 @@ def version_in(read: Sequence[JarFile], source: str) -> tuple[str, str]:
         (one, its), (other, others) = sorted(by_version.items())[:2]
         raise UsageError(f"--kafka {source} mixes jars of two releases: {its} is of {one}, {others} is of {other}")
     (version,) = by_version
-    clients = [jar.path.name for jar in read if CLIENT in jar.names]
-    if len(clients) > 1:
-        raise UsageError(f"--kafka {source} has two of one jar, of which one would run: {', '.join(clients[:2])}")
+    _refuse_twins(read, source)
     _refuse_other_numbers(read, version, source)
     commits = {told["commitId"] for told in said.values() if told.get("commitId")}
     return version, " ".join(sorted(commits))
+
+
+def _refuse_twins(read: Sequence[JarFile], source: str) -> None:
+    """Raise UsageError for two jars of one module of Kafka's: the first on the class path would run."""
+    modules: dict[str, list[str]] = {}
+    for jar in read:
+        name = jar.path.name
+        kinds: list[str] = [kind for kind in (CLIENT, MAIN) if kind in jar.names]
+        if name.startswith("kafka") and not name.endswith(BESIDE):
+            kinds.append(stem(name))
+        for kind in kinds:
+            modules.setdefault(kind, []).append(name)
+    twins = next((names for names in modules.values() if len(names) > 1), None)
+    if twins:
+        raise UsageError(f"--kafka {source} has two of one jar, of which one would run: {', '.join(twins[:2])}")
 
 
 def _refuse_other_numbers(read: Sequence[JarFile], version: str, source: str) -> None:

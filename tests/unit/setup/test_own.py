@@ -175,6 +175,8 @@ BAD: Mapping[str, str] = {
     "logback": "logs by logback",
     "no version": "none of its 2 jars says",
     "two clients": "has two of one jar",
+    "two brokers": "has two of one jar.*kafka_2.13-4.3.1-mine.jar",
+    "two of a module": "has two of one jar.*kafka-raft-4.3.1-mine.jar",
     "a vendor's number": "no number of Apache Kafka's",
     "no archive": "not readable as an archive",
     "no jar": "not readable as a jar",
@@ -208,6 +210,11 @@ def spoil(how: str, root: Path) -> tuple[str, list[Path]]:
             (place / "kafka-clients-4.3.1-rc2.jar").unlink()
         case "two clients":
             a_jar(place / "kafka-clients-patched.jar", {CLIENT: class_of(17)})
+        case "two brokers":
+            a_jar(place / "kafka_2.13-4.3.1-mine.jar", {MAIN: class_of(17)})
+        case "two of a module":
+            for name in ("kafka-raft-4.3.1-rc2.jar", "kafka-raft-4.3.1-mine.jar"):
+                a_jar(place / name, {"a": b""})
         case "no jar":
             (place / "a.jar").write_bytes(b"no archive")
         case "a jar that is not there":
@@ -224,6 +231,22 @@ def test_what_cannot_be_run_is_refused_in_a_line(tmp_path: Path, how: str) -> No
         own.take(source, more, "", quiet)
     assert "\n" not in str(refused.value)
     assert not list(builds.folder("").glob("[0-9a-f]*"))
+
+
+def test_the_name_of_a_further_jar_may_have_blanks(tmp_path: Path) -> None:
+    own_jar = a_jar(tmp_path / "my own.jar", {"a": b""})
+    build, _ = taken(a_build(tmp_path / "mine"), own_jar)
+    assert "my own.jar" in builds.read(build)
+    assert builds.libraries(build, quiet).is_dir()
+
+
+def test_sources_and_tests_beside_a_module_are_no_second_one(tmp_path: Path) -> None:
+    root = a_build(tmp_path / "mine")
+    (main,) = root.rglob("kafka_2.13-*.jar")
+    for what in ("sources", "javadoc", "scaladoc", "test", "test-sources"):
+        a_jar(main.with_name(main.name.replace(".jar", f"-{what}.jar")), {"a": b""})
+    build, _ = taken(root)
+    assert builds.read(build)
 
 
 def test_a_build_without_a_binding_is_given_reload4j(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
