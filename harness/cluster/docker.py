@@ -7,6 +7,7 @@ told from what another harness is using at this moment: an owner that no longer 
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -47,11 +48,17 @@ def unanswered() -> tuple[type[Exception], ...]:
 def connect() -> DockerClient:
     """A client of the engine that answers here.
 
-    Raises UsageError, saying which of the two it is, if there is no engine or no right to use it.
+    Raises UsageError, saying which it is, if there is no engine, if it is elsewhere, or if there is no right to use it.
     """
     import docker
     from docker.errors import DockerException
 
+    host = os.environ.get("DOCKER_HOST", "")
+    if host.startswith("ssh://"):
+        raise UsageError(
+            f"DOCKER_HOST is {host}: the engine has to be on this machine, because clients speak with the addresses of "
+            "containers and observers read their disks; run kafka-chaos on that machine by ssh, or unset DOCKER_HOST"
+        )
     try:
         client = docker.from_env(timeout=API_TIMEOUT_S)
         client.ping()

@@ -21,7 +21,15 @@ LISTED: Final = 12
 """Cells of a change, and cells of a list, that people are told by name."""
 LOOK_AT: Final = 3
 """Runs of a side that are named."""
-FILES: Final = ("comparison.html", "comparison.json", "comparison.md", "comparison-junit.xml")
+CHAT_LIMIT: Final = 2000
+"""Characters that Discord takes (Discord documentation, Create Message: content)."""
+FILES: Final = (
+    "comparison.html",
+    "comparison.json",
+    "comparison.md",
+    "comparison-junit.xml",
+    "comparison-webhook.json",
+)
 
 
 def sentence(one: Comparison) -> str:
@@ -280,11 +288,26 @@ def junit(one: Comparison) -> str:
     return render("kafka-chaos compare", [JUnitSuite(f"{one.new} beside {one.old}", cases)])
 
 
+def webhook(one: Comparison) -> dict[str, str]:
+    """The body for a chat's incoming webhook: the sentence, each regression, and which runs to look at. Slack,
+    Mattermost, Rocket.Chat and Google Chat read `text`, Discord reads `content`.
+    """
+    lines = [sentence(one)]
+    for change in one.regressions[:LISTED]:
+        places = [place for cell in change.cells if not cell.accepted for place in _where(cell.new)]
+        lines.append(f"- {in_words(change)}" + (f" (look at {', '.join(places[:LOOK_AT])})" if places else ""))
+    if len(one.regressions) > LISTED:
+        lines.append(f"- and {len(one.regressions) - LISTED} more")
+    text = "\n".join(map(visible, lines))
+    return {"text": text, "content": text[:CHAT_LIMIT]}
+
+
 def write(one: Comparison, folder: Path) -> list[Path]:
-    """Write the comparison in all four forms; returns the files. Raises OSError."""
-    page, data, summary, tests = (folder / name for name in FILES)
+    """Write the comparison in all its forms; returns the files. Raises OSError."""
+    page, data, summary, tests, chat = (folder / name for name in FILES)
     write_atomically(page, render_html(one))
     write_json(data, as_json(one))
     write_atomically(summary, markdown(one))
     write_atomically(tests, junit(one))
-    return [page, data, summary, tests]
+    write_json(chat, webhook(one))
+    return [page, data, summary, tests, chat]

@@ -60,13 +60,17 @@ def test_a_regression_is_one_sentence_and_status_1(tmp_path: Path, capsys: pytes
     )
     assert any(f"look at {new / 'b-double-failover-0'}" in line for line in said)
     assert any("beside  a-double-failover-0" in line for line in said)
-    page, data, summary, tests = ((tmp_path / "out" / name).read_text() for name in FILES)
+    page, data, summary, tests, chat = ((tmp_path / "out" / name).read_text() for name in FILES)
     assert "lost acknowledged records in 5 of 5 runs" in page
     assert "❌" in summary
     assert json.loads(data)["sentence"] == said[0]
     assert json.loads(data)["changes"][0]["cells"][0]["new"] == 5
     failed = ET.fromstring(tests).findall(".//failure")
     assert [one.get("type") for one in failed] == ["regression"]
+    first, *others = json.loads(chat)["text"].splitlines()
+    assert first == said[0]
+    assert f"look at {new / 'b-double-failover-0'}" in others[0]
+    assert json.loads(chat)["content"].splitlines()[0] == first
 
 
 def test_no_regression_is_0_and_too_few_runs_are_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

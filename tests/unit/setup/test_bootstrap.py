@@ -73,6 +73,17 @@ def test_an_engine_chosen_by_the_user_is_not_replaced(monkeypatch: pytest.Monkey
     assert not no_apt
 
 
+def test_an_engine_on_another_machine_is_refused_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, no_apt: list[list[str]]
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "ssh://me@far")
+    monkeypatch.setattr(bootstrap, "may_install", lambda: True)
+    with pytest.raises(UsageError, match=r"^DOCKER_HOST is ssh://me@far: .* run kafka-chaos on that machine") as caught:
+        bootstrap.ensure_engine(lambda line: None)
+    assert "\n" not in str(caught.value)
+    assert not no_apt
+
+
 def test_an_engine_that_answers_is_left_alone(monkeypatch: pytest.MonkeyPatch, no_apt: list[list[str]]) -> None:
     said: list[str] = []
     monkeypatch.setattr(bootstrap, "_answer", lambda: None)
