@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import CLIENT_BOUND, CLIENT_MS, ELECTION_MS, elapsed_ms, judged, lives, timed
-from checks.claims.network.unavailability import longest_pause_ms
+from checks.claims.network.unavailability import longest_pause
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Moment, Partition, PlaceTopic, Reassign, Znode, of
 from evidence.nodes import broker, number_of
@@ -255,11 +255,11 @@ def move_pauses_writes_briefly(evidence: RunEvidence) -> Judged:
     """While a partition moves with its leader writes pause only until producers have found the next one."""
     rows = []
     for move in _moves(evidence.run_state):
-        acknowledged = evidence.acknowledged(move.asked.topic, move.asked.partition)
-        took_ms = longest_pause_ms(acknowledged, move.asked.at_ns, evidence.run_state.end_ns)
+        where, end_ns = (move.asked.topic, move.asked.partition), evidence.run_state.end_ns
+        pause = longest_pause(evidence, where, move.asked.at_ns, end_ns)
         moved = any(one.leader != move.before.leader for one in move.states)
-        if moved and took_ms is not None:
-            rows.append(move.row() | {"took_ms": took_ms, "bound_ms": ELECTION_MS + CLIENT_MS})
+        if moved and pause is not None:
+            rows.append(move.row() | {"took_ms": pause.ms, "bound_ms": ELECTION_MS + CLIENT_MS})
     return timed(
         rows,
         lambda row: f"{row['topic']}-{row['partition']} took no writes for {row['took_ms'] / 1000:.2f} s",

@@ -67,12 +67,21 @@ def ends(name: str, leo: int, node: str = "broker-1") -> Moment:
 
 
 def judged(
-    name: str, *events: Event, run: dict[str, Any] = RUN, acknowledged: Sequence[tuple[int, int]] = ()
+    name: str,
+    *events: Event,
+    run: dict[str, Any] = RUN,
+    acknowledged: Sequence[tuple[int, int]] = (),
+    failed: Sequence[tuple[int, int]] = (),
 ) -> ClaimResult:
-    """The claim on these events, a second apart, with records sent and acknowledged at these seconds."""
+    """The claim on these events, a second apart, with records sent and acknowledged, or failed, at these seconds."""
     timed = tuple(at((second + 1) * SECOND, event) for second, event in enumerate(events))
-    times = [(sent * SECOND, done * SECOND) for sent, done in acknowledged]
-    witness = RunEvidence(run=run_record(run), run_state=RunState(timed), acknowledged=lambda topic, partition: times)
+    times, never = ([(sent * SECOND, done * SECOND) for sent, done in given] for given in (acknowledged, failed))
+    witness = RunEvidence(
+        run=run_record(run),
+        run_state=RunState(timed),
+        acknowledged=lambda topic, partition: times,
+        failed=lambda topic, partition: never,
+    )
     return claims.judge(name, witness)
 
 
@@ -525,6 +534,37 @@ def test_writes_pause_while_a_leader_goes(
 ) -> None:
     events = [*UP, FIRST, fault(kind, "inject"), *[WAIT] * 16]
     found = judged(claim, *events, acknowledged=acknowledged)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
+
+
+BACK = (fault("start", "inject"), fault("start", "verified"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "then", "acknowledged", "failed", "outcome", "took_ms"),
+    [
+        ("stop", BACK, [(2, 3), (6, 26)], [], CONTRADICTED, 20000),
+        ("stop", BACK, [(2, 3), (4, 5), (16, 26)], [], HELD, 1000),
+        ("stop", BACK, [(2, 3), (4, 5)], [(6, 26)], CONTRADICTED, 20000),
+        ("stop", (fault("kill", "inject", "broker-2"),), [(2, 3), (6, 26)], [], CONTRADICTED, 8000),
+        ("kill", BACK, [(2, 3), (6, 26)], [], CONTRADICTED, 20000),
+        ("kill", BACK, [(2, 3), (6, 11), (11, 12)], [], HELD, 5000),
+        ("kill", (fault("kill", "inject", "broker-2"),), [(2, 3), (6, 26)], [], NOT_OBSERVED, None),
+    ],
+    ids=["beyond", "after it", "for ever", "too long already", "killed", "in time", "another fault"],
+)
+def test_a_pause_may_outlast_the_fault(
+    kind: str,
+    then: tuple[Event, ...],
+    acknowledged: list[tuple[int, int]],
+    failed: list[tuple[int, int]],
+    outcome: str,
+    took_ms: float | None,
+) -> None:
+    """The broker is back, or another one dies, at second 14: writes that wait on are not taken for none."""
+    claim = "writes-pause-briefly" if kind == "stop" else "writes-pause-for-the-session"
+    events = [*UP, FIRST, fault(kind, "inject"), *[WAIT] * 9, *then, *[WAIT] * 16]
+    found = judged(claim, *events, acknowledged=acknowledged, failed=failed)
     assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 
