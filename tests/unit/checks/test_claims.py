@@ -16,6 +16,7 @@ from evidence.events import (
     Broker,
     Container,
     Controller,
+    DeleteTopic,
     Ends,
     Event,
     Failed,
@@ -254,6 +255,59 @@ def test_an_election_is_measured_from_the_end_of_the_session(
 ) -> None:
     found = judged("leader-replaced-in-time", *before, *DEATH, *after)
     assert (found.outcome, found.bound_ms) == (outcome, bound_ms)
+
+
+ALONE, BACK_AGAIN = state(-1, 1, (1, 2), 1), state(1, 2, (1, 2), 2)
+REGISTERED = Broker(source="zookeeper", node="broker-1", state="registered", fenced=False)
+OTHER_GONE = Broker(source="zookeeper", node="broker-2", state="gone")
+OTHER_FROZEN = Container(source="docker", node="broker-2", action="pause")
+NOBODY = controller(None, 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome", "took_ms"),
+    [
+        (AT_WORK, [GONE, ALONE, *[WAIT] * 6, REGISTERED, BACK_AGAIN], CONTRADICTED, 9000),
+        (AT_WORK, [GONE, *[WAIT] * 7], CONTRADICTED, 8000),
+        (AT_WORK, [GONE, *[WAIT] * 7, REGISTERED, *[WAIT] * 9], CONTRADICTED, 9000),
+        (AT_WORK, [GONE, *[WAIT] * 7, fault("kill", "inject", "broker-2"), *[WAIT] * 9], CONTRADICTED, 9000),
+        (AT_WORK, [GONE, ALONE, WAIT, REGISTERED, BACK_AGAIN, *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [GONE, WAIT, fault("kill", "inject", "broker-2"), *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [GONE, WAIT, OTHER_GONE, *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [OTHER_FROZEN, GONE, *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [NOBODY, GONE, *[FIRST] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [NOBODY, GONE, *[FIRST] * 9, *[WAIT] * 6], CONTRADICTED, 17000),
+        ((*UP, OTHER, FIRST, FIRST_CONTROLLER), [GONE, *[FIRST] * 9], NOT_OBSERVED, None),
+        ((*UP, FIRST, WAIT), [GONE, *[WAIT] * 9], NOT_OBSERVED, None),
+        ((*UP, OTHER, state(1, 0, (1,), 0), WAIT), [GONE, *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [WAIT] * 9, NOT_OBSERVED, None),
+        (AT_WORK, [GONE, DeleteTopic(topic="t", by="DeleteTopics"), *[WAIT] * 9], NOT_OBSERVED, None),
+    ],
+    ids=[
+        "until it is back",
+        "until the end",
+        "until it is registered",
+        "until the next fault",
+        "back at once",
+        "a fault at once",
+        "the other one goes",
+        "the other one stands still",
+        "no controller",
+        "a controller later",
+        "the controller died too",
+        "no other replica lives",
+        "alone in the ISR",
+        "no end was seen",
+        "the topic is deleted",
+    ],
+)
+def test_a_partition_that_never_gets_another_leader_has_waited(
+    before: Sequence[Event], after: list[Event], outcome: str, took_ms: float | None
+) -> None:
+    """The ISR says who could lead, and a controller was there: then it is no excuse that nobody was elected."""
+    found = judged("leader-replaced-in-time", *before, *DEATH, *after)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
+    assert ("had no other leader for" in found.observed) is (outcome == CONTRADICTED)
 
 
 ABOUT: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 1, "acks": "-1"}
