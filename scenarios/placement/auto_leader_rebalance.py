@@ -83,7 +83,7 @@ scenario(
                     source="Kafka documentation, Balancing leadership; "
                     "broker configuration: auto.leader.rebalance.enable",
                     basis=Basis.DOCUMENTATION,
-                )
+                ),
             ],
         ),
         "below": Case(
