@@ -273,7 +273,8 @@ def move_pauses_writes_briefly(evidence: RunEvidence) -> Judged:
         pause = longest_pause(evidence, where, move.asked.at_ns, end_ns)
         moved = any(one.leader != move.before.leader for one in move.states)
         if moved and pause is not None:
-            rows.append(move.row() | {"took_ms": pause.ms, "bound_ms": ELECTION_MS + CLIENT_MS})
+            about = move.row() | {"at_ns": pause.at_ns}
+            rows.append(about | {"took_ms": pause.ms, "bound_ms": ELECTION_MS + CLIENT_MS})
     return timed(
         rows,
         lambda row: f"{row['topic']}-{row['partition']} took no writes for {row['took_ms'] / 1000:.2f} s",

@@ -74,7 +74,7 @@ def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
             pause = longest_pause(evidence, (topic, number), outage.begin_ns, until_ns)
             if pause is not None:
                 row = outage.row() | {"topic": topic, "partition": number, "until_ns": until_ns}
-                rows.append(row | {"took_ms": pause.ms, "bound_ms": PAUSE_MS})
+                rows.append(row | {"at_ns": pause.at_ns, "took_ms": pause.ms, "bound_ms": PAUSE_MS})
     return timed(
         rows,
         lambda row: f"the longest pause of writes without {row['node']} was {row['took_ms'] / 1000:.2f} s",
@@ -141,7 +141,7 @@ def _writes_with_dead_member(evidence: RunEvidence, until_ms: int) -> Iterator[d
                     until_ns = outage.end_ns + until_ms * 1_000_000
                     pause = longest_pause(evidence, (topic, number), one.inject_ns, until_ns)
                     row = outage.row() | {"topic": topic, "partition": number, "dead": one.node}
-                    yield from [row | {"took_ms": pause.ms}] if pause is not None else []
+                    yield from [row | {"at_ns": pause.at_ns, "took_ms": pause.ms}] if pause is not None else []
 
 
 @claim(

@@ -297,7 +297,7 @@ def _pauses(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]
             continue
         pause = longest_pause(evidence, (topic, number), cut.inject_ns, evidence.run_state.healing_of(cut))
         if pause is not None:
-            about = {"topic": topic, "partition": number, "at_ns": cut.inject_ns}
+            about = {"topic": topic, "partition": number, "at_ns": pause.at_ns}
             yield about | {"took_ms": pause.ms, "over": pause.over}
 
 

@@ -32,6 +32,8 @@ from evidence.text import plural
 class WritePause:
     """How long a partition took no writes, up to some time."""
 
+    at_ns: int
+    """When it began: a row of it says so, because a machine that stood still explains it only from then on."""
     ms: float
     over: bool
     """Whether an acknowledgement had ended it by then; if none had, it lasted longer than this."""
@@ -59,11 +61,11 @@ def longest_of(
     latter.
 
     >>> longest_of([(0, 1_000_000), (2_000_000, 9_000_000), (8_000_000, 10_000_000)], [], 0, 20_000_000, 20_000_000)
-    WritePause(ms=7.0, over=True)
+    WritePause(at_ns=2000000, ms=7.0, over=True)
     >>> longest_of([(0, 1_000_000), (2_000_000, 9_000_000), (8_000_000, 10_000_000)], [], 0, 6_000_000, 6_000_000)
-    WritePause(ms=4.0, over=False)
+    WritePause(at_ns=2000000, ms=4.0, over=False)
     >>> longest_of([(0, 1_000_000)], [(2_000_000, 9_000_000)], 0, 20_000_000, 20_000_000)
-    WritePause(ms=7.0, over=False)
+    WritePause(at_ns=2000000, ms=7.0, over=False)
     """
     import numpy as np  # the catalogue of claims is read where nothing is judged
 
@@ -83,7 +85,7 @@ def longest_of(
     lengths = np.where(lasted, np.minimum(ends, to_ns) - begins, 0)
     longest = int(np.argmax(lengths))
     over = bool(acked[longest] and ends[longest] <= to_ns)
-    return WritePause(ms=round(int(lengths[longest]) / 1e6, 1), over=over)
+    return WritePause(at_ns=int(begins[longest]), ms=round(int(lengths[longest]) / 1e6, 1), over=over)
 
 
 def _led(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
@@ -192,7 +194,7 @@ def _pauses(evidence: RunEvidence, kind: str, bound_of: Callable[[str], float | 
         where, until_ns = (led["topic"], led["partition"]), min(led["until_ns"], to_ns)
         pause, bound_ms = longest_pause(evidence, where, led["at_ns"], until_ns, to_ns), bound_of(led["node"])
         if pause is not None and bound_ms is not None and (pause.over or pause.ms > bound_ms):
-            rows.append(led | {"took_ms": pause.ms, "bound_ms": bound_ms})
+            rows.append(led | {"at_ns": pause.at_ns, "took_ms": pause.ms, "bound_ms": bound_ms})
     return timed(
         rows,
         lambda row: f"{row['topic']}-{row['partition']} took no writes for {row['took_ms'] / 1000:.2f} s",
