@@ -39,6 +39,7 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
         run=run,
         run_state=run_state,
         acknowledged=lambda *where: _acknowledged(opened, where, run.beside),
+        failed=lambda *where: _failed(opened, where, run.beside),
         acknowledged_in_all=lambda *where: _acknowledged(opened, where, frozenset()),
         read_at=lambda *where: _read_at(opened, where),
         damaged=lambda *where: _damaged(run_dir, where),
@@ -58,9 +59,22 @@ def _acknowledged(opened: Opened, where: tuple[str, int], without: Collection[st
     processes none.
     """
     table = opened(where).tables.get(where)
+    return [] if table is None else _times_of(table.filter(_ended_well(table, schema.SEND)), without)
+
+
+def _failed(opened: Opened, where: tuple[str, int], without: Collection[str]) -> list[tuple[int, int]]:
+    """When each record of a partition that was not acknowledged was sent and given up, in the order of the latter; of
+    these processes none.
+    """
+    table = opened(where).tables.get(where)
     if table is None:
         return []
-    sends = table.filter(_ended_well(table, schema.SEND))
+    sends = table.filter(pc.equal(table["kind"], schema.SEND))
+    return _times_of(sends.filter(pc.not_equal(sends["outcome"], schema.OK)), without)
+
+
+def _times_of(sends: pa.Table, without: Collection[str]) -> list[tuple[int, int]]:
+    """When each record was sent, and when that ended, in the order of the latter; of these processes none."""
     sends = sends.filter(pc.invert(pc.is_in(sends["process"], pa.array(sorted(without), pa.string()))))
     times = sends.select(["invoked_ns", "completed_ns"]).drop_null().sort_by("completed_ns")
     return list(zip(times["invoked_ns"].to_pylist(), times["completed_ns"].to_pylist(), strict=True))

@@ -117,6 +117,9 @@ class RunEvidence:
     """Of a topic and partition, from the clients' histories: when each acknowledged record was sent, and when it was
     acknowledged (CLOCK_MONOTONIC nanoseconds), in the order of the latter. Without what idempotent producers sent
     beside a load, which would hide that its own producer waits."""
+    failed: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()
+    """Of a topic and partition: when each record that was not acknowledged was sent, and when its producer gave it up
+    (CLOCK_MONOTONIC nanoseconds), in the order of the latter. Without what idempotent producers sent beside a load."""
     acknowledged_in_all: Callable[[str, int], Sequence[tuple[int, int]]] = lambda topic, partition: ()
     """The same, with these."""
     read_at: Callable[[str, int], Mapping[tuple[int, int], tuple[int, ...]] | None] = lambda topic, partition: None

@@ -151,6 +151,14 @@ ASKS_CONTROLLER: Final = Border(
     Side("2.7.0", "ReplicaManager.recordIsrChange does nothing if isAlterIsrSupported; AlterIsrManager asks"),
 )
 """From this protocol on a leader asks the controller to change the ISR."""
+REBALANCE_ASKS_ISR: Final = Border(
+    "2.6",
+    "KAFKA-9866",
+    Side("2.5.1", "KafkaController.checkAndTriggerAutoLeaderRebalance elects for each live preferred replica"),
+    Side("2.6.0", "KafkaController.canPreferredReplicaBeLeader: the ISR in controllerContext.partitionLeadershipInfo"),
+)
+"""From here on an automatic rebalance leaves out preferred replicas that are not in the ISR which the controller knows;
+before, the election itself reads the ISR from ZooKeeper."""
 ISR_SHRINK_RAISES: Final = Border(
     "3.1",
     "KAFKA-13091",

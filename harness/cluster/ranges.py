@@ -211,6 +211,11 @@ ISR_CHANGES_IN_ZOOKEEPER: Final = VersionRange(
     lambda version: version.mode == "zookeeper" and not version.uses_alter_partition,
     (borders.ASKS_CONTROLLER,),
 )
+REBALANCE_HEARS_LATE: Final = (
+    since(borders.REBALANCE_ASKS_ISR, "an automatic rebalance asks for the ISR (KAFKA-9866, 2.6)")
+    & ISR_CHANGES_IN_ZOOKEEPER
+)
+"""A rebalance knows an ISR there only when its leader has announced it."""
 RACKS: Final = since_protocol(borders.RACKS, "brokers name their racks (KIP-36, protocol 0.10)")
 WAITS_FOR_OLD_REGISTRATION: Final = before(borders.REFUSES_OLD_REGISTRATION, "before 0.9")
 """A broker whose id is registered waits until that is gone; later ones with ZooKeeper end themselves."""

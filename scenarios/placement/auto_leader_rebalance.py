@@ -8,6 +8,9 @@ topic, of which it has the only replicas. With three of these a quarter of A's l
 10 % that leader.imbalance.per.broker.percentage allows: the next check moves leadership back. With twenty-four it is 4
 %, and B remains the leader.
 
+From 2.6 on the controller leaves out preferred replicas that are not in the ISR, as it knows it (KAFKA-9866). Leaders
+that write ISRs to ZooKeeper themselves (to protocol 2.6) announce them 5 to 7.5 s later. Checks before that do nothing.
+
 KRaft's controller looks at partitions, not at brokers: every leadership returns, in either case. 4.0 removed the
 setting of the share.
 """
@@ -66,11 +69,21 @@ scenario(
             steps=partial(returning_broker, others=3, back=ranges.EVERY_VERSION),
             documented=[
                 Documented(
+                    on=ranges.REBALANCE_HEARS_LATE,
+                    claims=RETURNS,
+                    sentence="""Leadership returns at the first check after the controller has heard that the preferred
+                        replica is in sync again. Its leader announces that 5 to 7.5 s later.""",
+                    source="KAFKA-9866: KafkaController.canPreferredReplicaBeLeader (2.6.0 to 3.9.2); "
+                    "isr-change-propagation: ReplicaManager (2.6.3), ZkIsrManager (2.8.2), ZkAlterPartitionManager "
+                    "(3.9.2)",
+                    basis=Basis.JIRA,
+                ),
+                Documented(
                     claims=RETURNS,
                     source="Kafka documentation, Balancing leadership; "
                     "broker configuration: auto.leader.rebalance.enable",
                     basis=Basis.DOCUMENTATION,
-                )
+                ),
             ],
         ),
         "below": Case(

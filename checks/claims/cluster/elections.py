@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, Final
 
@@ -21,12 +21,12 @@ from checks.claims.basis import (
     timed,
 )
 from evidence.basis import Basis
-from evidence.events import NO_LEADER, Event, Log, Partition, Znode, of
+from evidence.events import NO_LEADER, DeleteTopic, Event, Log, Partition, Znode, of
 from evidence.faults import DEATHS
 from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
-from evidence.run_state import DOWN, DYING, FROZEN, RunState, Sent
+from evidence.run_state import ALIVE, DOWN, DYING, FROZEN, UP, RunState, Sent
 from evidence.text import plural
 
 QUORUM_MS: Final = {
@@ -113,32 +113,46 @@ def leader_elected_from_isr(evidence: RunEvidence) -> Judged:
 def leader_replaced_in_time(evidence: RunEvidence) -> Judged:
     """A partition whose leader dies, stands still or is cut off has another leader once that broker's session has
     ended.
+
+    One that got none until that broker was back, the next fault came or the run ended has waited for so long, if all
+    the time a controller was at work and a replica in sync was alive. If there was nobody to elect, or nobody to do it,
+    nothing was due.
     """
     return timed(
         [
-            row | {"bound_ms": _elected_by_ms(evidence.run_state, node, row)}
+            row
             for node, gone_ns in _gone(evidence.run_state)
-            for row in _led_again(evidence, node, gone_ns)
+            for row in (
+                *(
+                    one | {"bound_ms": _elected_by_ms(evidence.run_state, node, one)}
+                    for one in _led_again(evidence, node, gone_ns)
+                ),
+                *_never_led_again(evidence.run_state, node, gone_ns),
+            )
         ],
         lambda row: (
-            f"{row['topic']}-{row['partition']} had another leader {row['took_ms'] / 1000:.1f} s after "
-            f"{row['node']} was gone"
+            f"{row['topic']}-{row['partition']} had "
+            + (
+                f"no other leader for {row['took_ms'] / 1000:.1f} s"
+                if row["leader"] == NO_LEADER
+                else f"another leader {row['took_ms'] / 1000:.1f} s"
+            )
+            + f" after {row['node']} was gone"
         ),
         "no partition whose leader was gone got another one",
     )
 
 
 def _led_again(evidence: RunEvidence, node: str, gone_ns: int) -> Iterator[dict[str, Any]]:
-    """When each partition that a node led, and that had others in sync, was led by another. Nothing of those that were
-    never led again: there may have been nobody.
+    """When each partition that a node led, and that had others in sync, was led by another. Those that never were are
+    of `_never_led_again`.
     """
     bound_ms = _session_bound_ms(evidence, node, gone_ns)
     for (topic, partition), states in evidence.run_state.states.items():
         then = evidence.run_state.state_at(topic, partition, gone_ns)
         if then is None or bound_ms is None or broker(then.leader) != node:
             continue
-        others = (one for one in states if one.at_ns > gone_ns and one.leader not in (NO_LEADER, then.leader))
-        for state in islice(others, 1 if len(then.isr) > 1 else 0):
+        for state in islice(_others(states, then.leader, gone_ns), 1 if len(then.isr) > 1 else 0):
             yield {
                 "topic": topic,
                 "partition": partition,
@@ -150,14 +164,64 @@ def _led_again(evidence: RunEvidence, node: str, gone_ns: int) -> Iterator[dict[
             }
 
 
+def _others(states: Sequence[Partition], leader: int, after_ns: int) -> Iterator[Partition]:
+    """The states after a time in which another one leads."""
+    return (one for one in states if one.at_ns > after_ns and one.leader not in (NO_LEADER, leader))
+
+
+def _never_led_again(run_state: RunState, node: str, gone_ns: int) -> Iterator[dict[str, Any]]:
+    """How long each partition that a node led, and that no other one led any more, waited in vain: from the end of the
+    node's session on, while a controller was at work and a replica in sync was alive.
+    """
+    ended_ns = _session_ended_ns(run_state, node, gone_ns)
+    back = [one.begin_ns for one in run_state.registrations.get(node, ()) if one.value == ALIVE]
+    struck = [fault.inject_ns for fault in run_state.faults if not fault.starts]
+    until_ns = min([at_ns for at_ns in (*back, *struck) if at_ns > ended_ns], default=run_state.end_ns)
+    deleted = {one.topic for one in of(run_state.events, DeleteTopic)}
+    for (topic, partition), states in run_state.states.items():
+        then = run_state.state_at(topic, partition, gone_ns) if topic not in deleted else None
+        if then is None or broker(then.leader) != node or any(_others(states, then.leader, gone_ns)):
+            continue
+        now = run_state.state_at(topic, partition, ended_ns)
+        in_sync = [one for one in now.isr if broker(one) != node and lives(run_state, one, ended_ns)] if now else []
+        there_ns = max((_unharmed_until(run_state, broker(one), ended_ns) for one in in_sync), default=ended_ns)
+        for begin_ns, end_ns in _offices(run_state, ended_ns):
+            took_ms = elapsed_ms(gone_ns, min(end_ns, there_ns, until_ns))
+            bound_ms = elapsed_ms(gone_ns, begin_ns) + ELECTION_MS + SESSION_TOLERANCE_MS
+            if took_ms > bound_ms:
+                about = {"topic": topic, "partition": partition, "node": node, "at_ns": gone_ns, "leader": NO_LEADER}
+                yield about | {"took_ms": took_ms, "bound_ms": bound_ms}
+                break
+
+
+def _session_ended_ns(run_state: RunState, node: str, gone_ns: int) -> int:
+    """When the session of a broker that was gone at a time was seen to end; the end of the run if it was not."""
+    held = [one for one in run_state.registrations.get(node, ()) if one.begin_ns <= gone_ns < one.end_ns]
+    return held[-1].end_ns if held else run_state.end_ns
+
+
+def _offices(run_state: RunState, after_ns: int) -> Iterator[tuple[int, int]]:
+    """From when until when each controller was at work, from a time on."""
+    for office in run_state.controllers:
+        begin_ns = max(office.begin_ns, after_ns)
+        if begin_ns < office.end_ns and _at_work(run_state, begin_ns):
+            yield begin_ns, min(office.end_ns, _unharmed_until(run_state, office.value, begin_ns))
+
+
+def _unharmed_until(run_state: RunState, node: str, begin_ns: int) -> int:
+    """Until when a node runs without a break from a time on, and is registered if it is a broker."""
+    harmed = [one for one in run_state.processes.get(node, ()) if one.value != UP]
+    harmed += [one for one in run_state.registrations.get(node, ()) if one.value != ALIVE]
+    return min([max(begin_ns, one.begin_ns) for one in harmed if one.end_ns > begin_ns], default=run_state.end_ns)
+
+
 def _elected_by_ms(run_state: RunState, node: str, row: Mapping[str, Any]) -> float:
     """The bound of such a row: that of the session as it is configured, or what the election has from the time on at
     which the session was seen to end. So an election that is late is told from a session that took long. Nothing is
     said of one that had to wait for another controller, or for a replica.
     """
     gone_ns, bound_ms = int(row["at_ns"]), float(row["bound_ms"])
-    held = [one for one in run_state.registrations.get(node, ()) if one.begin_ns <= gone_ns < one.end_ns]
-    ended_ns = held[-1].end_ns if held else run_state.end_ns
+    ended_ns = _session_ended_ns(run_state, node, gone_ns)
     then = run_state.state_at(str(row["topic"]), int(row["partition"]), ended_ns)
     others = [number for number in then.isr if broker(number) != node] if then is not None else []
     if not _at_work(run_state, ended_ns) or not any(lives(run_state, number, ended_ns) for number in others):

@@ -13,7 +13,7 @@ from typing import Any, Final
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, timed
 from checks.claims.network.partitions import PAUSE_MS
-from checks.claims.network.unavailability import longest_pause_ms
+from checks.claims.network.unavailability import longest_pause
 from evidence.basis import Basis
 from evidence.events import Broker, Controller, Event, Partition
 from evidence.faults import DEATHS
@@ -71,10 +71,10 @@ def writes_go_on_without_coordinator(evidence: RunEvidence) -> Judged:
         later = [fault.inject_ns for fault in evidence.run_state.faults if fault.inject_ns > outage.begin_ns]
         until_ns = min([outage.end_ns, *later])
         for topic, number in evidence.run.assignment:
-            took_ms = longest_pause_ms(evidence.acknowledged(topic, number), outage.begin_ns, until_ns)
-            if took_ms is not None:
+            pause = longest_pause(evidence, (topic, number), outage.begin_ns, until_ns)
+            if pause is not None:
                 row = outage.row() | {"topic": topic, "partition": number, "until_ns": until_ns}
-                rows.append(row | {"took_ms": took_ms, "bound_ms": PAUSE_MS})
+                rows.append(row | {"at_ns": pause.at_ns, "took_ms": pause.ms, "bound_ms": PAUSE_MS})
     return timed(
         rows,
         lambda row: f"the longest pause of writes without {row['node']} was {row['took_ms'] / 1000:.2f} s",
@@ -139,10 +139,9 @@ def _writes_with_dead_member(evidence: RunEvidence, until_ms: int) -> Iterator[d
             ):
                 if state is not None and one.node in map(broker, state.isr) and one.node != broker(state.leader):
                     until_ns = outage.end_ns + until_ms * 1_000_000
-                    acknowledged = evidence.acknowledged(topic, number)
-                    took_ms = longest_pause_ms(acknowledged, one.inject_ns, until_ns)
-                    row = outage.row() | {"topic": topic, "partition": number, "dead": one.node, "took_ms": took_ms}
-                    yield from [row] if took_ms is not None else []
+                    pause = longest_pause(evidence, (topic, number), one.inject_ns, until_ns)
+                    row = outage.row() | {"topic": topic, "partition": number, "dead": one.node}
+                    yield from [row | {"at_ns": pause.at_ns, "took_ms": pause.ms}] if pause is not None else []
 
 
 @claim(

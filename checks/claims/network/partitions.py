@@ -21,7 +21,7 @@ from checks.claims.basis import (
     setting_ms,
     timed,
 )
-from checks.claims.network.unavailability import longest_pause_ms
+from checks.claims.network.unavailability import longest_pause
 from checks.claims.replication.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence import borders
 from evidence.basis import Basis
@@ -264,16 +264,22 @@ def writes_go_on_while_cut(evidence: RunEvidence) -> Judged:
     bound_basis=Basis.DOCUMENTATION,
 )
 def writes_wait_for_the_isr(evidence: RunEvidence) -> Judged:
-    """With acks=all writes pause until the leader has removed unreachable replicas from the ISR."""
+    """With acks=all writes pause until the leader has removed unreachable replicas from the ISR.
+
+    A pause that the heal may have ended counts only if it was too long by then.
+    """
     least_ms = _least_wait_ms(evidence)
     bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS + PAUSE_MS
     rows = [row | {"least_ms": least_ms, "bound_ms": bound_ms} for row in _pauses(evidence, waiting=True)]
+    rows = [row for row in rows if row["over"] or row["took_ms"] > bound_ms]
     early = [row for row in rows if row["took_ms"] < least_ms]
     if early:
         return judged(rows, early, plural(len(rows), "pause") + " for an ISR", "")
     return timed(
         rows,
-        lambda row: f"writes paused for {row['took_ms'] / 1000:.2f} s until the ISR had shrunk",
+        lambda row: (
+            f"writes paused for {row['took_ms'] / 1000:.2f} s until the {'ISR had shrunk' if row['over'] else 'heal'}"
+        ),
         "nothing was written to a leader that stayed through a cut",
     )
 
@@ -289,11 +295,10 @@ def _pauses(evidence: RunEvidence, *, waiting: bool) -> Iterator[dict[str, Any]]
             continue
         if waiting != (acks == "all" and any(cut.between(leader, broker(one)) for one in held.isr)):
             continue
-        took_ms = longest_pause_ms(
-            evidence.acknowledged(topic, number), cut.inject_ns, evidence.run_state.healing_of(cut)
-        )
-        if took_ms is not None:
-            yield {"topic": topic, "partition": number, "at_ns": cut.inject_ns, "took_ms": took_ms}
+        pause = longest_pause(evidence, (topic, number), cut.inject_ns, evidence.run_state.healing_of(cut))
+        if pause is not None:
+            about = {"topic": topic, "partition": number, "at_ns": pause.at_ns}
+            yield about | {"took_ms": pause.ms, "over": pause.over}
 
 
 @claim(

@@ -6,6 +6,7 @@ What a pause is, and other figures of it, are in evidence/availability.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
@@ -22,16 +23,49 @@ from checks.claims.basis import (
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Log, of
 from evidence.nodes import broker
+from evidence.records import TopicPartition
 from evidence.run_state import DOWN
 from evidence.text import plural
 
 
-def longest_pause_ms(acknowledged: Sequence[tuple[int, int]], begin_ns: int, end_ns: int) -> float | None:
-    """The longest pause that ends between two times, of records as (sent, acknowledged) in order of the latter; None if
-    none does.
+@dataclass(frozen=True, slots=True)
+class WritePause:
+    """How long a partition took no writes, up to some time."""
 
-    >>> longest_pause_ms([(0, 1_000_000), (2_000_000, 9_000_000), (8_000_000, 10_000_000)], 0, 20_000_000)
-    7.0
+    at_ns: int
+    """When it began: a row of it says so, because a machine that stood still explains it only from then on."""
+    ms: float
+    over: bool
+    """Whether an acknowledgement had ended it by then; if none had, it lasted longer than this."""
+
+
+def longest_pause(
+    evidence: RunEvidence, where: TopicPartition, begin_ns: int, end_ns: int, to_ns: int | None = None
+) -> WritePause | None:
+    """The longest pause of writes that lasted at some time between two, from its beginning up to `to_ns` (the second of
+    them, unless told otherwise); None if nobody wrote then.
+
+    Writes that never continue pause until the last record has failed that waited for it.
+    """
+    return longest_of(evidence.acknowledged(*where), evidence.failed(*where), begin_ns, end_ns, to_ns or end_ns)
+
+
+def longest_of(
+    acknowledged: Sequence[tuple[int, int]],
+    failed: Sequence[tuple[int, int]],
+    begin_ns: int,
+    end_ns: int,
+    to_ns: int,
+) -> WritePause | None:
+    """The same, of records as (sent, acknowledged), and of those that failed as (sent, failed), each in order of the
+    latter.
+
+    >>> longest_of([(0, 1_000_000), (2_000_000, 9_000_000), (8_000_000, 10_000_000)], [], 0, 20_000_000, 20_000_000)
+    WritePause(at_ns=2000000, ms=7.0, over=True)
+    >>> longest_of([(0, 1_000_000), (2_000_000, 9_000_000), (8_000_000, 10_000_000)], [], 0, 6_000_000, 6_000_000)
+    WritePause(at_ns=2000000, ms=4.0, over=False)
+    >>> longest_of([(0, 1_000_000)], [(2_000_000, 9_000_000)], 0, 20_000_000, 20_000_000)
+    WritePause(at_ns=2000000, ms=7.0, over=False)
     """
     import numpy as np  # the catalogue of claims is read where nothing is judged
 
@@ -40,9 +74,18 @@ def longest_pause_ms(acknowledged: Sequence[tuple[int, int]], begin_ns: int, end
     if not acknowledged:
         return None
     sent_ns, done_ns = np.array(acknowledged, np.int64).T
-    begins, ends = pauses(sent_ns, done_ns)
-    ended = (begin_ns < ends) & (ends <= end_ns)
-    return round(int((ends - begins)[ended].max()) / 1e6, 1) if ended.any() else None
+    failed_sent_ns, failed_ns = np.array([*failed], np.int64).reshape(-1, 2).T
+    # Nothing follows the last acknowledgement but what fails.
+    last_ns = int(np.append(done_ns, failed_ns).max())
+    begins, ends = pauses(np.append(sent_ns, last_ns), np.append(done_ns, last_ns), failed_sent_ns, failed_ns)
+    acked = np.arange(len(ends)) < len(done_ns) - 1
+    lasted = (begins < np.minimum(ends, end_ns)) & (ends > begin_ns)
+    if not lasted.any():
+        return None
+    lengths = np.where(lasted, np.minimum(ends, to_ns) - begins, 0)
+    longest = int(np.argmax(lengths))
+    over = bool(acked[longest] and ends[longest] <= to_ns)
+    return WritePause(at_ns=int(begins[longest]), ms=round(int(lengths[longest]) / 1e6, 1), over=over)
 
 
 def _led(evidence: RunEvidence, kind: str) -> Iterator[dict[str, Any]]:
@@ -111,6 +154,9 @@ def leader_moved_before_shutdown(evidence: RunEvidence) -> Judged:
 def writes_pause_briefly(evidence: RunEvidence) -> Judged:
     """While a leader is stopped cleanly writes pause only until producers have found the next one, not for a
     session.
+
+    A pause that begins before the broker is back lasts until the next acknowledgement. One that the next fault may have
+    made longer counts only if it was too long by then.
     """
     return _pauses(evidence, "stop", lambda node: session_ms(evidence.run, node))
 
@@ -127,7 +173,11 @@ def writes_pause_briefly(evidence: RunEvidence) -> Judged:
     bound_basis=Basis.MEASURED,
 )
 def writes_pause_for_the_session(evidence: RunEvidence) -> Judged:
-    """When a leader is killed writes pause until its session has ended and producers have found the next one."""
+    """When a leader is killed writes pause until its session has ended and producers have found the next one.
+
+    A pause that begins before the broker is back lasts until the next acknowledgement. One that the next fault may have
+    made longer counts only if it was too long by then.
+    """
 
     def bound_ms(node: str) -> float | None:
         limit_ms = session_ms(evidence.run, node)
@@ -139,10 +189,12 @@ def writes_pause_for_the_session(evidence: RunEvidence) -> Judged:
 def _pauses(evidence: RunEvidence, kind: str, bound_of: Callable[[str], float | None]) -> Judged:
     rows = []
     for led in _led(evidence, kind):
-        acknowledged = evidence.acknowledged(led["topic"], led["partition"])
-        took_ms, bound_ms = longest_pause_ms(acknowledged, led["at_ns"], led["until_ns"]), bound_of(led["node"])
-        if took_ms is not None and bound_ms is not None:
-            rows.append(led | {"took_ms": took_ms, "bound_ms": bound_ms})
+        strikes = [fault.inject_ns for fault in evidence.run_state.faults if not fault.starts]
+        to_ns = min([one for one in strikes if one > led["at_ns"]], default=evidence.run_state.end_ns)
+        where, until_ns = (led["topic"], led["partition"]), min(led["until_ns"], to_ns)
+        pause, bound_ms = longest_pause(evidence, where, led["at_ns"], until_ns, to_ns), bound_of(led["node"])
+        if pause is not None and bound_ms is not None and (pause.over or pause.ms > bound_ms):
+            rows.append(led | {"at_ns": pause.at_ns, "took_ms": pause.ms, "bound_ms": bound_ms})
     return timed(
         rows,
         lambda row: f"{row['topic']}-{row['partition']} took no writes for {row['took_ms'] / 1000:.2f} s",

@@ -31,6 +31,17 @@ def test_what_an_idempotent_producer_sends_beside_a_load_is_told_apart(tmp_path:
     assert evidence_of(run_dir, run, RunState(())).acknowledged("t", 0) == evidence.acknowledged_in_all("t", 0)
 
 
+def test_what_failed_is_told_apart_from_what_was_acknowledged(tmp_path: Path) -> None:
+    rows = [sent(0, 0), sent(1, None, outcome="failed"), sent(2, None, outcome="unknown")]
+    run_dir = make_run(tmp_path / "run", {"producer-1": rows})
+    evidence = evidence_of(run_dir, run_dir.read_run(), RunState(()))
+    assert (len(evidence.acknowledged("t", 0)), len(evidence.failed("t", 0))) == (1, 2)
+    beside = replace(run_dir.read_run().processes[0], beside=True)
+    marked = replace(run_dir.read_run(), processes=(beside,))
+    assert evidence_of(run_dir, marked, RunState(())).failed("t", 0) == []
+    assert evidence.failed("u", 0) == []
+
+
 def test_results_are_told_with_what_they_count(tmp_path: Path) -> None:
     reader = "final-read-1"
     read = {"kind": "output", "outcome": "ok", "topic": None, "partition": None, "process": reader}

@@ -16,6 +16,7 @@ from evidence.events import (
     Broker,
     Container,
     Controller,
+    DeleteTopic,
     Ends,
     Event,
     Failed,
@@ -67,12 +68,21 @@ def ends(name: str, leo: int, node: str = "broker-1") -> Moment:
 
 
 def judged(
-    name: str, *events: Event, run: dict[str, Any] = RUN, acknowledged: Sequence[tuple[int, int]] = ()
+    name: str,
+    *events: Event,
+    run: dict[str, Any] = RUN,
+    acknowledged: Sequence[tuple[int, int]] = (),
+    failed: Sequence[tuple[int, int]] = (),
 ) -> ClaimResult:
-    """The claim on these events, a second apart, with records sent and acknowledged at these seconds."""
+    """The claim on these events, a second apart, with records sent and acknowledged, or failed, at these seconds."""
     timed = tuple(at((second + 1) * SECOND, event) for second, event in enumerate(events))
-    times = [(sent * SECOND, done * SECOND) for sent, done in acknowledged]
-    witness = RunEvidence(run=run_record(run), run_state=RunState(timed), acknowledged=lambda topic, partition: times)
+    times, never = ([(sent * SECOND, done * SECOND) for sent, done in given] for given in (acknowledged, failed))
+    witness = RunEvidence(
+        run=run_record(run),
+        run_state=RunState(timed),
+        acknowledged=lambda topic, partition: times,
+        failed=lambda topic, partition: never,
+    )
     return claims.judge(name, witness)
 
 
@@ -245,6 +255,59 @@ def test_an_election_is_measured_from_the_end_of_the_session(
 ) -> None:
     found = judged("leader-replaced-in-time", *before, *DEATH, *after)
     assert (found.outcome, found.bound_ms) == (outcome, bound_ms)
+
+
+ALONE, BACK_AGAIN = state(-1, 1, (1, 2), 1), state(1, 2, (1, 2), 2)
+REGISTERED = Broker(source="zookeeper", node="broker-1", state="registered", fenced=False)
+OTHER_GONE = Broker(source="zookeeper", node="broker-2", state="gone")
+OTHER_FROZEN = Container(source="docker", node="broker-2", action="pause")
+NOBODY = controller(None, 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome", "took_ms"),
+    [
+        (AT_WORK, [GONE, ALONE, *[WAIT] * 6, REGISTERED, BACK_AGAIN], CONTRADICTED, 9000),
+        (AT_WORK, [GONE, *[WAIT] * 7], CONTRADICTED, 8000),
+        (AT_WORK, [GONE, *[WAIT] * 7, REGISTERED, *[WAIT] * 9], CONTRADICTED, 9000),
+        (AT_WORK, [GONE, *[WAIT] * 7, fault("kill", "inject", "broker-2"), *[WAIT] * 9], CONTRADICTED, 9000),
+        (AT_WORK, [GONE, ALONE, WAIT, REGISTERED, BACK_AGAIN, *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [GONE, WAIT, fault("kill", "inject", "broker-2"), *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [GONE, WAIT, OTHER_GONE, *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [OTHER_FROZEN, GONE, *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [NOBODY, GONE, *[FIRST] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [NOBODY, GONE, *[FIRST] * 9, *[WAIT] * 6], CONTRADICTED, 17000),
+        ((*UP, OTHER, FIRST, FIRST_CONTROLLER), [GONE, *[FIRST] * 9], NOT_OBSERVED, None),
+        ((*UP, FIRST, WAIT), [GONE, *[WAIT] * 9], NOT_OBSERVED, None),
+        ((*UP, OTHER, state(1, 0, (1,), 0), WAIT), [GONE, *[WAIT] * 9], NOT_OBSERVED, None),
+        (AT_WORK, [WAIT] * 9, NOT_OBSERVED, None),
+        (AT_WORK, [GONE, DeleteTopic(topic="t", by="DeleteTopics"), *[WAIT] * 9], NOT_OBSERVED, None),
+    ],
+    ids=[
+        "until it is back",
+        "until the end",
+        "until it is registered",
+        "until the next fault",
+        "back at once",
+        "a fault at once",
+        "the other one goes",
+        "the other one stands still",
+        "no controller",
+        "a controller later",
+        "the controller died too",
+        "no other replica lives",
+        "alone in the ISR",
+        "no end was seen",
+        "the topic is deleted",
+    ],
+)
+def test_a_partition_that_never_gets_another_leader_has_waited(
+    before: Sequence[Event], after: list[Event], outcome: str, took_ms: float | None
+) -> None:
+    """The ISR says who could lead, and a controller was there: then it is no excuse that nobody was elected."""
+    found = judged("leader-replaced-in-time", *before, *DEATH, *after)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
+    assert ("had no other leader for" in found.observed) is (outcome == CONTRADICTED)
 
 
 ABOUT: dict[str, Any] = {"process": "p", "topic": "t", "partition": 0, "producer": 1, "sequence": 1, "acks": "-1"}
@@ -525,6 +588,37 @@ def test_writes_pause_while_a_leader_goes(
 ) -> None:
     events = [*UP, FIRST, fault(kind, "inject"), *[WAIT] * 16]
     found = judged(claim, *events, acknowledged=acknowledged)
+    assert (found.outcome, found.measured_ms) == (outcome, took_ms)
+
+
+BACK = (fault("start", "inject"), fault("start", "verified"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "then", "acknowledged", "failed", "outcome", "took_ms"),
+    [
+        ("stop", BACK, [(2, 3), (6, 26)], [], CONTRADICTED, 20000),
+        ("stop", BACK, [(2, 3), (4, 5), (16, 26)], [], HELD, 1000),
+        ("stop", BACK, [(2, 3), (4, 5)], [(6, 26)], CONTRADICTED, 20000),
+        ("stop", (fault("kill", "inject", "broker-2"),), [(2, 3), (6, 26)], [], CONTRADICTED, 8000),
+        ("kill", BACK, [(2, 3), (6, 26)], [], CONTRADICTED, 20000),
+        ("kill", BACK, [(2, 3), (6, 11), (11, 12)], [], HELD, 5000),
+        ("kill", (fault("kill", "inject", "broker-2"),), [(2, 3), (6, 26)], [], NOT_OBSERVED, None),
+    ],
+    ids=["beyond", "after it", "for ever", "too long already", "killed", "in time", "another fault"],
+)
+def test_a_pause_may_outlast_the_fault(
+    kind: str,
+    then: tuple[Event, ...],
+    acknowledged: list[tuple[int, int]],
+    failed: list[tuple[int, int]],
+    outcome: str,
+    took_ms: float | None,
+) -> None:
+    """The broker is back, or another one dies, at second 14: writes that wait on are not taken for none."""
+    claim = "writes-pause-briefly" if kind == "stop" else "writes-pause-for-the-session"
+    events = [*UP, FIRST, fault(kind, "inject"), *[WAIT] * 9, *then, *[WAIT] * 16]
+    found = judged(claim, *events, acknowledged=acknowledged, failed=failed)
     assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 

@@ -255,6 +255,8 @@ def test_an_isr_outlasts_brief_cuts(events: list[Timed], outcome: str) -> None:
 
 CUT = cut(10, 20, TO_2)
 ACKS_1 = RUN | {"case_changes": {"acks": "1"}}
+BEYOND, JUST_BEFORE = [(9.0, 10.0), (11.0, 21.0)], [(9.0, 10.0), (10.0, 14.0), (18.0, 21.0)]
+"""Writes continue only when the cut is healed: they waited for most of it, or for its end."""
 ON, PAUSED, LONG = [(9.0, 10.0), (10.0, 11.0), (11.0, 12.0)], [(9.0, 10.0), (10.0, 14.0)], [(9.0, 10.0), (10.0, 18.0)]
 
 
@@ -263,12 +265,16 @@ ON, PAUSED, LONG = [(9.0, 10.0), (10.0, 11.0), (11.0, 12.0)], [(9.0, 10.0), (10.
     [
         ("writes-go-on-while-cut", ACKS_1, TO_2, ON, HELD),
         ("writes-go-on-while-cut", ACKS_1, TO_2, PAUSED, CONTRADICTED),
+        ("writes-go-on-while-cut", ACKS_1, TO_2, BEYOND, CONTRADICTED),
         ("writes-go-on-while-cut", ACKS_1, TO_2, [], NOT_OBSERVED),
         ("writes-go-on-while-cut", RUN, TO_2, ON, NOT_OBSERVED),
         ("writes-go-on-while-cut", RUN, ("broker-2", "broker-3"), ON, HELD),
         ("writes-go-on-while-cut", RUN, ("broker-2", "broker-3"), PAUSED, CONTRADICTED),
         ("writes-wait-for-the-isr", RUN, TO_2, PAUSED, HELD),
         ("writes-wait-for-the-isr", RUN, TO_2, LONG, CONTRADICTED),
+        ("writes-wait-for-the-isr", RUN, TO_2, BEYOND, CONTRADICTED),
+        ("writes-wait-for-the-isr", RUN, TO_2, JUST_BEFORE, HELD),
+        ("writes-wait-for-the-isr", RUN, TO_2, [(9.0, 10.0), (18.0, 21.0)], NOT_OBSERVED),
         ("writes-wait-for-the-isr", RUN, TO_2, ON, CONTRADICTED),
         ("writes-wait-for-the-isr", RUN, TO_2, [], NOT_OBSERVED),
         ("writes-wait-for-the-isr", ACKS_1, TO_2, PAUSED, NOT_OBSERVED),

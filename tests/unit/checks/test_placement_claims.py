@@ -263,6 +263,28 @@ class TestRebalance:
         assert "25 % of the leaderships of broker-1" in found.observed
 
     @pytest.mark.parametrize(
+        ("kafka", "protocol", "mode", "bound_ms"),
+        [
+            ("2.5.1", "2.5", "zookeeper", 8000),
+            ("2.6.3", None, "zookeeper", 15500),
+            ("2.8.2", "2.0", "zookeeper", 15500),
+            ("2.8.2", None, "zookeeper", 8000),
+            ("3.9.2", "2.6", "zookeeper", 15500),
+            ("3.9.2", None, "kraft", 8000),
+        ],
+    )
+    def test_a_controller_that_goes_by_the_isr_it_knows_hears_of_it_late(
+        self, kafka: str, protocol: str | None, mode: str, bound_ms: int
+    ) -> None:
+        """KAFKA-9866: two checks may do nothing where the leader announces its ISR only after 7.5 s."""
+        pinned = {} if protocol is None else {"inter.broker.protocol.version": protocol}
+        run = {"mode": mode, "kafka": kafka, "settings": {"leader.imbalance.check.interval.seconds": "5"} | pinned}
+        for took_s, outcome in (10.5, HELD if bound_ms > 10500 else CONTRADICTED), (15.6, CONTRADICTED):
+            led: Timed = (20 + took_s, state(3, (1, 2, 3), (2, 3, 1), 1))
+            found = judged("leadership-returns-by-itself", *self.AWAY, led, self.LONG_AFTER, run=run)
+            assert (found.outcome, found.bound_ms) == (outcome, bound_ms)
+
+    @pytest.mark.parametrize(
         "events",
         [
             OWN,

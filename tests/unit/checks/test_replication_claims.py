@@ -432,10 +432,23 @@ class TestAnnouncedEachMinute:
             (4, 73, HELD),
             (2, 60, CONTRADICTED),
             (2, 75, CONTRADICTED),
-            (6, 71, NOT_OBSERVED),
+            (5.2, 71, HELD),
+            (5.2, 75, CONTRADICTED),
+            (5.2, 65, NOT_OBSERVED),
+            (5.2, 73.3, NOT_OBSERVED),
             (2, 25, NOT_OBSERVED),
         ],
-        ids=["in time", "by the next check", "early", "late", "quiet between", "few changes"],
+        ids=[
+            "in time",
+            "by the next check",
+            "early",
+            "late",
+            "between two checks",
+            "late in spite of that",
+            "quiet, and a change was seen first",
+            "quiet at the end",
+            "few changes",
+        ],
     )
     def test_a_minute_after_the_last_one(self, every_s: float, announced_s: float, outcome: str) -> None:
         events = [(10, note("made")), *self.changes(every_s, announced_s), (announced_s, note("made", 1))]
