@@ -108,6 +108,7 @@ CLAIMS: Final = frozenset(
         "clock-behind-refuses-records",
         "clock-behind-takes-records",
         "closest-replica-serves-consumer",
+        "commit-first-repeats-none",
         "committed-reader-waits",
         "controller-and-epoch-in-one-transaction",
         "controller-and-epoch-in-two-writes",
