@@ -27,6 +27,7 @@ ANOMALIES: Final = frozenset(
         "aborted-read",
         "acknowledged-below-min-insync",
         "broker-exit",
+        "committed-offset-ahead",
         "committed-offset-lost",
         "committed-offset-regression",
         "committed-too-far",

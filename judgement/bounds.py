@@ -4,13 +4,13 @@ offsets that a fault can have touched, and of the time since there was one.
 A name alone is no bound. What happened before the first fault has another cause. A record that is there twice, or out
 of order, was in flight when something happened, as where it is permitted and not documented (checks/disturbances.py),
 and nothing at all is documented of a producer that sends beside a load to be held to idempotence. An input that is
-processed again was handed over as often. A divergence in a topic that the scenario does not have is another divergence. One at an
-offset that lay below the high watermark of every replica before anything happened has another cause: no election and no
-truncation reaches so far. A high watermark goes back where a replica leads that had less, or truncates: once for each,
-and never while one leader leads. Losses have closer bounds of their own (judgement/losses.py).
+processed again was handed over as often. A divergence in a topic that the scenario does not have is another divergence.
+One at an offset that lay below the high watermark of every replica before anything happened has another cause: no
+election and no truncation reaches so far. A high watermark goes back where a replica leads that had less, or truncates:
+once for each, and never while one leader leads. Losses have closer bounds of their own (judgement/losses.py).
 
 Faults that damage files, take what no disk has, or move a clock may do harm at any offset. A run with one of them has
-the first bound alone.
+no bound of offsets.
 """
 
 from __future__ import annotations
