@@ -56,8 +56,8 @@ def out_of_bounds(run: RunRecord, run_state: RunState, finding: Finding) -> str 
     topics = {topic.name for topic in run.topics}
     if finding.topic is not None and topics and finding.topic not in topics and not finding.topic.startswith(INTERNAL):
         return f"{finding.place} is no partition of the scenario's"
-    if early := _before_any_fault(run_state, finding):
-        return f"{plural(early, 'time')} before the first fault"
+    if times := _before_any_fault(run_state, finding):
+        return f"{plural(times, 'time')} before the first fault"
     if finding.anomaly in OF_SENDS:
         return _sent_without_reason(run, run_state, finding)
     if finding.anomaly == REPEATED_PROCESSING:

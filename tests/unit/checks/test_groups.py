@@ -178,11 +178,16 @@ def leads(leader: int, at_s: int, *, partition: int = 0) -> Event:
 def struck(kind: str, node: str, begin_s: int, end_s: int | None) -> list[Event]:
     times: list[tuple[FaultPhase, int]] = [("inject", begin_s), ("verified", begin_s)]
     times += [("heal", end_s), ("healed", end_s)] if end_s is not None else []
-    told = {"id": f"{kind} of {node}", "target": Target(node=node), "description": ""}
     return [
-        at(s * 10**9, Fault(fault_kind=kind, phase=phase, proof=proof(kind) if phase == "verified" else None, **told))
-        for phase, s in times
-    ]
+        at(
+            at_s * 10**9,
+            Fault(
+                fault_kind=kind, id=f"{kind} of {node}", phase=phase, target=Target(node=node), description="",
+                proof=proof(kind) if phase == "verified" else None,
+            ),
+        )
+        for phase, at_s in times
+    ]  # fmt: skip
 
 
 def container(node: str, action: ContainerAction, at_s: int) -> Event:
@@ -233,7 +238,7 @@ def test_a_coordinator_that_might_answer(events: list[Event], found: bool, answe
 
 @pytest.mark.parametrize(("answers", "found"), [(False, True), (True, False)])
 def test_what_comes_in_the_end_may_have_come_late_because_the_machine_was_busy(answers: bool, found: bool) -> None:
-    waits = at(50 * 10**9, Waits(begin_ns=20 * 10**9, slices=[(30_000_000, 25_000_000)]))
+    waits = at(50 * 10**9, Waits(begin_ns=20 * 10**9, slices=((30_000_000, 25_000_000),)))
     told = [commit(5, 1), *ERRORS[:4], *([answer(5, 51)] if answers else []), waits]
     assert bool(group_unavailable(run_state(*sorted(told, key=lambda event: event.at_ns)))) == found
 

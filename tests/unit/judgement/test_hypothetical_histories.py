@@ -733,10 +733,8 @@ def documenting(name: str, *, processes: list[dict[str, Any]] = PLAIN) -> dict[s
 def test_what_is_documented_to_be_sent_again_was_in_flight_when_something_happened(
     name: str, flight: tuple[float, float], kind: str, node: str, covered: bool
 ) -> None:
-    events = [
-        fault(at_s * SECOND, phase, id_="f2", kind=kind, node=node)
-        for at_s, phase in ((30, "inject"), (31, "verified"), (40, "heal"), (41, "healed"))
-    ]
+    phases: tuple[tuple[int, FaultPhase], ...] = ((30, "inject"), (31, "verified"), (40, "heal"), (41, "healed"))
+    events = [fault(at_s * SECOND, phase, id_="f2", kind=kind, node=node) for at_s, phase in phases]
     judged = judge(documenting(name), events, again(name, flight))
     assert judged.unexpected == (() if covered else (name,))
 

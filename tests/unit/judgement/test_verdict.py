@@ -716,8 +716,7 @@ def test_processing_twice_is_permitted_without_transactions(
 
 
 def started(program: str) -> list[Event]:
-    step = {"name": "application", "detail": {"program": program}}
-    return [at(1, Step(phase="begin", **step)), at(90, Step(phase="end", **step))]
+    return [at(1, Step(name="application", phase="begin", detail={"program": program}))]
 
 
 @pytest.mark.parametrize(
