@@ -24,11 +24,12 @@ from typing import Any, Final
 
 from checks.claims.spontaneous import Change, by_cause
 from evidence.events import Container, Log, Partition, of
+from evidence.faults.clients import FreezeClientProof, KillClientProof
 from evidence.findings import Finding, Row
 from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
-from evidence.run_state import RunState
+from evidence.run_state import FaultFact, RunState
 from evidence.spans import NEVER_NS, Span, overlap, widened
 
 AFTER_NS: Final = 5_000_000_000
@@ -41,9 +42,17 @@ REACHED: Final = (
 """What `within_reach` finds, for readers."""
 
 
-def disturbances(run: RunRecord, run_state: RunState, where: TopicPartition | None) -> list[Span]:
-    """The times, from and to, at which producers to a partition (None: to any) may have had to send again."""
-    found = run_state.struck
+OF_PROCESSES: Final = (KillClientProof, FreezeClientProof)
+"""Faults of a client's process, which disturb no other client."""
+
+
+def disturbances(
+    run: RunRecord, run_state: RunState, where: TopicPartition | None, senders: Set[str] = frozenset()
+) -> list[Span]:
+    """The times, from and to, at which these producers to a partition (None: to any) may have had to send again. What
+    is done to another client's process is no reason, to a consumer's neither.
+    """
+    found = [(one.inject_ns, one.until_ns) for one in run_state.faults if _strikes(one, senders)]
     found += [(event.at_ns, event.at_ns) for event in of(run_state.events, Container) if event.action != "connect"]
     explained, spontaneous = by_cause(run_state, run, where)
     own = _times(one for one in spontaneous if not one.by_machine)
@@ -55,6 +64,18 @@ def disturbances(run: RunRecord, run_state: RunState, where: TopicPartition | No
             found += _created(run_state, place, states[0])
     found += run_state.still
     return widened(found, 0, AFTER_NS)
+
+
+def _strikes(fault: FaultFact, senders: Set[str]) -> bool:
+    """Whether a fault may have disturbed these producers."""
+    own = {name.strip() for name in fault.node.split(",")}
+    return fault.proof_type.strikes and (not issubclass(fault.proof_type, OF_PROCESSES) or bool(own & senders))
+
+
+def senders_of(finding: Finding) -> frozenset[str]:
+    """The producers that a finding's rows name."""
+    told = (send.get("process") for row in finding.evidence for send in _sends(row))
+    return frozenset(filter(None, (*told, *(row.process for row in finding.evidence))))
 
 
 def _times(changed: Iterable[Change]) -> Mapping[TopicPartition | None, Set[int]]:
@@ -95,7 +116,7 @@ def within_reach(
     """Whether each record of a finding that is listed was in flight when something happened, for `backoff_ns` at least,
     or timed out because the machine was busy; one of which nobody knows when it was sent was not.
     """
-    times = disturbances(run, run_state, finding.where)
+    times = disturbances(run, run_state, finding.where, senders_of(finding))
     # A request times out as a whole, by its first record, and those behind it are answered with it.
     answered_ns = {
         flight[1]

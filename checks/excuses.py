@@ -15,7 +15,7 @@ from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
 from checks.settings import releases_of_controller, unclean_elections_on
 from evidence.borders import ELIGIBLE_LEADERS_SUPPORTED, LEADER_EPOCHS, java_is_idempotent_by_default
-from evidence.events import NO_LEADER, Broker, Container, Log, of
+from evidence.events import NO_LEADER, Broker, Container, CrashPoint, Log, Step, of
 from evidence.findings import Finding, Row
 from evidence.node_releases import asks_by_epoch_at, speaks_epochs_at
 from evidence.nodes import broker
@@ -126,10 +126,54 @@ def reordered(run: RunRecord, finding: Finding, run_state: RunState | None = Non
     return REORDERED if permitted else None
 
 
+COMMIT_FIRST: Final = frozenset({"commit-then-process", "share-accept-then-process"})
+"""Programs of applications that repeat no input: what they have processed was committed, or accepted, before."""
+APPLICATIONS: Final = ("application", "share application")
+"""Steps that start one; they name its program."""
+MEMBER_MS: Final = 6_000
+"""The shortest session of a member that brokers allow (group.min.session.timeout.ms)."""
+
+
 def processed_at_least_once(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
-    """No pipeline concerned uses transactions."""
+    """No pipeline concerned uses transactions, and each input may have been in the hand of a member that lost it."""
     exact = any("transactional.id" in one.settings for one in _concerned(run, finding, "processor"))
-    return None if exact else "without transactions a pipeline processes at least once"
+    if exact or not (run_state is None or lost_in_hand(run_state, finding)):
+        return None
+    return "without transactions a pipeline processes again what a member had in its hand, and not committed"
+
+
+def lost_in_hand(run_state: RunState, finding: Finding) -> bool:
+    """Whether each input of a finding may have been in the hand of a member that lost it: its program does not commit
+    first, something may have taken a member's life or its partition, and it was handed over as often as it was
+    processed (Kafka documentation, Design: message delivery semantics).
+    """
+    programs = {step.detail.get("program") for step in of(run_state.events, Step) if step.name in APPLICATIONS}
+    if (programs and programs <= COMMIT_FIRST) or not _members_disturbed(run_state):
+        return False
+    return all(handed_as_often(row) for row in finding.evidence)
+
+
+def handed_as_often(row: Row) -> bool:
+    """Whether an input was handed to members as often as it was processed, or nobody knows how often it was. Of one
+    output that its producer wrote twice that is the producer's doing (`duplicate`).
+    """
+    handed, outputs = row.detail.get("handed"), row.detail.get("outputs", ())
+    made = {str(one.get("output", number)) for number, one in enumerate(outputs)}
+    return not isinstance(handed, int) or len(made) <= handed
+
+
+def _members_disturbed(run_state: RunState) -> bool:
+    """Whether a member may have lost its life or its partition: by a fault, because it stood still, because another one
+    came or left, or because the machine held it up for as long as a session.
+    """
+    started = [step for step in of(run_state.events, Step) if step.name in APPLICATIONS and step.phase == "begin"]
+    acted = run_state.faults or of(run_state.events, CrashPoint) or len(started) > 1
+    ended = any(event.action in ENDS for event in of(run_state.events, Container))
+    return bool(acted) or ended or run_state.held_up_ns((0, run_state.end_ns)) >= MEMBER_MS * 1_000_000
+
+
+ENDS: Final = ("die", "kill", "stop", "oom", "pause")
+"""What the engine tells of a container that was up, and is not any more."""
 
 
 def counted_at_least_once(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:

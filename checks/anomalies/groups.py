@@ -1,32 +1,52 @@
 """Groups' offsets: a coordinator answers with the offset that it acknowledged last, until another one is committed.
 
+    committed-offset-lost        it has none
+    committed-offset-regression  it has an earlier one
+    committed-offset-ahead       it has one that nobody committed, which skips what lies between
+    group-unavailable            it answers nothing but errors
+
 Input is the timeline: offsets that a client committed which is not a member, and coordinators' answers
 (harness/run/groups.py). The coordinator must answer with the last acknowledged commit, or a later answer with an
 offset. A member's commits are not in the timeline; only a coordinator's answers show them. So a group whose member went
 back on purpose, and committed there, looks like a group that lost its offset: steps ask before that.
 
-An error is no answer. A coordinator that had acknowledged a commit is unavailable if it gives no answer as long as it
-is asked, and for at least `SILENT_NS`. It is asked again and again, with pauses, so an answer is not missed.
+So only of a group without members it is known that nobody has committed more: of one that no process of the run is in,
+and that no step but those that commit and ask for offsets names. A commit that was begun may have been taken.
+
+An error is no answer. A coordinator that had acknowledged a commit is unavailable if it gives no answer for at least
+`SILENT_NS` in which it might have. It is asked again and again, with pauses, so an answer is not missed. It might have
+answered while one and the same broker led the group's partition of offsets, was up and registered, and no fault struck
+it, the coordinator of the cluster, or the clients. If it answers in the end, what the machine held up is taken off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
 from checks.anomaly import (
     GROUPS,
     OFFSETS_DOC,
+    SETTINGS,
     anomaly,
 )
+from checks.disturbances import OF_PROCESSES
 from evidence.basis import Basis
-from evidence.events import Event, OffsetAnswer, OffsetCommit
-from evidence.run_state import RunState
+from evidence.events import NO_LEADER, Event, GroupMembers, OffsetAnswer, OffsetCommit, Step, of
+from evidence.nodes import broker
+from evidence.run import RunRecord
+from evidence.run_state import ALIVE, LATE_TIMES, UP, FaultFact, RunState
+from evidence.spans import Span, overlap_ns
 
 Evidence = dict[str, Any]
 
 SILENT_NS: Final = 20_000_000_000
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+COMMITS: Final = "commit an offset"
+"""How steps begin that commit for a group without members."""
+ASKS: Final = ("ask for a group's offset", "wait until ")
+"""How steps begin that ask for a group's offset."""
 
 
 def _by_group(run_state: RunState) -> Iterator[tuple[Evidence, list[OffsetAnswer | OffsetCommit]]]:
@@ -45,7 +65,7 @@ def _worse(run_state: RunState, is_worse: Callable[[int | None, int], bool]) -> 
         for one in told:
             if _is_error(one):
                 continue
-            if isinstance(one, OffsetAnswer) and known and known.offset and is_worse(one.offset, known.offset):
+            if isinstance(one, OffsetAnswer) and known and is_worse(one.offset, known.offset or 0):
                 before = {"offset": known.offset, "kind": known.kind, "at_ns": known.at_ns}
                 found.append(about | {"committed": before, "answered": one.offset, "at_ns": one.at_ns})
                 break
@@ -65,21 +85,134 @@ def committed_offset_regression(run_state: RunState) -> list[Evidence]:
     return _worse(run_state, lambda answered, committed: answered is not None and answered < committed)
 
 
+@anomaly("committed-offset-ahead", source=OFFSETS_DOC, basis=Basis.DOCUMENTATION, reads=(GROUPS, SETTINGS))
+def committed_offset_ahead(run_state: RunState, run: RunRecord) -> list[Evidence]:
+    """A group's coordinator answers with an offset beyond any that was committed.
+
+    The first such answer of each group without members and partition.
+    """
+    found = []
+    for about, told in _by_group(run_state):
+        begun = [one.detail["offset"] for one in _commits_begun(run_state, about) if "offset" in one.detail]
+        committed = [one.offset for one in told if isinstance(one, OffsetCommit)]
+        if not committed or _may_have_members(run_state, run, about["group"]):
+            continue
+        highest = max(*committed, *begun, 0)
+        ahead = (one for one in told if isinstance(one, OffsetAnswer) and (one.offset or 0) > highest)
+        found += [about | {"committed": highest, "answered": one.offset, "at_ns": one.at_ns} for one in ahead][:1]
+    return found
+
+
+def _commits_begun(run_state: RunState, about: Evidence) -> Iterator[Step]:
+    """The steps that commit an offset of a group's, whatever became of them."""
+    place = f"{about['topic']}-{about['partition']}"
+    for step in of(run_state.events, Step):
+        named = (step.detail.get("group"), step.detail.get("partition")) == (about["group"], place)
+        if named and step.name.startswith(COMMITS):
+            yield step
+
+
+def _may_have_members(run_state: RunState, run: RunRecord, group: str) -> bool:
+    """Whether a process of the run may be a member of a group."""
+    own = any(group in (one.settings.get("group.id"), one.settings.get("application.id")) for one in run.processes)
+    named = (step for step in of(run_state.events, Step) if step.detail.get("group") == group)
+    told = any(one.group == group and one.members for one in of(run_state.events, GroupMembers))
+    return own or told or any(not step.name.startswith((COMMITS, *ASKS)) for step in named)
+
+
 @anomaly("group-unavailable", source=OFFSETS_DOC, basis=Basis.DOCUMENTATION, reads=(GROUPS,))
 def group_unavailable(run_state: RunState) -> list[Evidence]:
-    """A group's coordinator that had acknowledged an offset answers nothing but errors from some moment on, for 20 s or
-    more.
+    """A group's coordinator that had acknowledged an offset answers nothing but errors, for 20 s or more in which it is
+    up and nothing disturbs it.
 
-    Groups whose coordinator gave nothing but errors, to the end and for long, after it had acknowledged a commit.
+    Groups whose coordinator gave nothing but errors for long, after it had acknowledged a commit: to the end, or until
+    it answered again.
     """
     found = []
     for about, told in _by_group(run_state):
         runs = [list(run) for _, run in groupby(told, _is_error)]
-        if len(runs) > 1 and _is_error(told[-1]):
-            asked_ns, last = min(_asked_ns(one) for one in runs[-1]), told[-1]
-            if last.at_ns - asked_ns >= SILENT_NS and isinstance(last, OffsetAnswer):
-                found.append(about | {"since_ns": asked_ns, "until_ns": last.at_ns, "error": last.error})
+        for number, errors in enumerate(runs):
+            if number == 0 or not _is_error(errors[0]):
+                continue
+            spell = (min(_asked_ns(one) for one in errors), errors[-1].at_ns)
+            passes = number + 1 < len(runs)
+            if any(_long(run_state, one, passes) for one in _undisturbed(run_state, about["group"], spell)):
+                last = errors[-1]
+                error = last.error if isinstance(last, OffsetAnswer) else None
+                found.append(about | {"since_ns": spell[0], "until_ns": spell[1], "error": error})
+                break
     return found
+
+
+def _long(run_state: RunState, one: Span, passes: bool) -> bool:
+    """Whether a time is long enough for a coordinator to answer."""
+    lasted_ns = one[1] - one[0]
+    held_ns = run_state.held_up_ns(one) if passes else overlap_ns(one, run_state.still)
+    return lasted_ns - held_ns >= SILENT_NS or lasted_ns >= LATE_TIMES * SILENT_NS
+
+
+def _undisturbed(run_state: RunState, group: str, spell: Span) -> Iterator[Span]:
+    """The parts of a time in which a group's coordinator could answer: by the terms of its partition of offsets, or all
+    of it if nothing states these; without the times of faults that struck it, its own coordinator, or clients.
+    """
+    terms = _terms(run_state, group, spell)
+    for node, begin_ns, end_ns in terms:
+        struck = [fault for fault in run_state.faults if _concerns(fault, node)]
+        away = [(one.inject_ns, one.until_ns) for one in struck]
+        away += [(one.begin_ns, one.end_ns) for one in run_state.processes.get(node, ()) if one.value != UP]
+        away += [(one.begin_ns, one.end_ns) for one in run_state.registrations.get(node, ()) if one.value != ALIVE]
+        yield from _without(away, (begin_ns, end_ns))
+
+
+def _terms(run_state: RunState, group: str, spell: Span) -> Iterator[tuple[str, int, int]]:
+    """Who led a group's partition of offsets in a time, from when to when; "" where nothing says who."""
+    numbers = [partition for topic, partition in run_state.partitions if topic == OFFSETS_TOPIC]
+    if not numbers:
+        yield "", *spell
+        return
+    for one in run_state.partitions.get((OFFSETS_TOPIC, partition_of(group, max(numbers) + 1)), ()):
+        begin_ns, end_ns = max(one.begin_ns, spell[0]), min(one.end_ns, spell[1])
+        if one.leader != NO_LEADER and begin_ns < end_ns:
+            yield broker(one.leader), begin_ns, end_ns
+
+
+def _concerns(fault: FaultFact, node: str) -> bool:
+    """Whether a fault may keep a broker from answering clients: one of its own, of who coordinates the cluster, of
+    clients or of the machine; where nobody knows the broker, any.
+    """
+    nodes = {name.strip() for name in fault.node.split(",")} | {end for link in fault.links for end in link}
+    others = any(not name.startswith("broker-") for name in nodes)
+    return _strikes(fault) and (not node or node in nodes or others)
+
+
+def _strikes(fault: FaultFact) -> bool:
+    """Whether a fault may keep anybody from answering: what is done to the process of a client does not."""
+    return fault.proof_type.strikes and not issubclass(fault.proof_type, OF_PROCESSES)
+
+
+def _without(away: Iterable[Span], one: Span) -> Iterator[Span]:
+    """The parts of a time that are in none of others."""
+    begin_ns = one[0]
+    for from_ns, to_ns in sorted(away):
+        if from_ns > begin_ns:
+            yield begin_ns, min(from_ns, one[1])
+        begin_ns = max(begin_ns, to_ns)
+    yield begin_ns, one[1]
+
+
+def partition_of(group: str, partitions: int) -> int:
+    """The partition of __consumer_offsets that has a group's offsets (GroupMetadataManager.partitionFor, 0.9.0 to
+    4.3.1: Java's hash of its name, without the sign).
+
+    >>> partition_of("application", 50)
+    36
+    """
+    code = 0
+    units = group.encode("utf-16-be")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        code = (31 * code + high * 256 + low) % 2**32
+    signed = code - 2**32 if code >= 2**31 else code
+    return (0 if signed == -(2**31) else abs(signed)) % partitions
 
 
 def _is_error(one: Event) -> bool:

@@ -23,6 +23,8 @@ Limit: all processes that process a partition are taken for one pipeline.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -34,8 +36,10 @@ from checks.anomaly import (
     absent_if,
     anomaly,
 )
+from checks.shares import deliveries
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, Ints, PartitionView, Rows, Steps, identity_of, known
 from evidence.basis import Basis
+from evidence.history import schema
 from evidence.spans import NEVER_NS
 
 NAMED: Final = 20
@@ -162,20 +166,36 @@ def skipped_processing(view: PartitionView) -> Rows:
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=absent_if(without_pipelines),
-    permitted="if the pipeline uses no transactions",
+    permitted="if the pipeline uses no transactions and does not commit first, and its members may have lost inputs",
     permits=excuses.processed_at_least_once,
 )
 def repeated_processing(view: PartitionView) -> Rows:
     """A pipeline processed an input more than once.
 
     Inputs that several outputs name; without a reader of outputs, inputs of which more than one processing took effect.
+    A row says how often the input can have been handed to a member: once in each stay of a member with the partition,
+    and of a share group's member once with each delivery.
     """
     done = view.processed if view.outputs is None else view.outputs
     if done is None:
         return Rows()
     offset, count = np.unique(done.offset[done.ok], return_counts=True)
     several = offset[count > 1]
-    return Rows((_repeated(view, done, one) for one in several[:EVIDENCE_LIMIT].tolist()), total=len(several))
+    handed = _handed(view)
+    return Rows(
+        (_repeated(view, done, one) | handed(one) for one in several[:EVIDENCE_LIMIT].tolist()), total=len(several)
+    )
+
+
+def _handed(view: PartitionView) -> Callable[[int], dict[str, int]]:
+    """How often an input can have been handed to a member, as a part of its row; empty where no member said what it was
+    given.
+    """
+    if view.shares:
+        given = Counter(step.offset for step in deliveries(view.shares))
+        return lambda offset: {"handed": given[offset]}
+    stays = sum(step.kind == schema.ASSIGN for step in view.members)
+    return lambda offset: {"handed": stays} if stays else {}
 
 
 def _repeated(view: PartitionView, done: Steps, offset: int) -> dict[str, Any]:

@@ -35,6 +35,7 @@ NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committ
 """The claims that say how many inputs, and which."""
 REPEATS = "repeats-no-more-than-was-in-hand"
 SKIPS = "skips-no-more-than-was-in-hand"
+REPEATS_NONE = "commit-first-repeats-none"
 """The claims that bound how many, where members die and lose partitions at any moment."""
 SKIPPED = frozenset({"skipped-processing", "committed-too-far"})
 """Inputs without an output, which a committed offset had passed."""

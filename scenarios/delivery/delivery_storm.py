@@ -36,7 +36,7 @@ from harness.words import (
     ranges,
     scenario,
 )
-from scenarios.delivery import DELIVERY, GROUP, REPEATS, SKIPPED, SKIPS
+from scenarios.delivery import DELIVERY, GROUP, REPEATS, REPEATS_NONE, SKIPPED, SKIPS
 
 LIMIT_S = 120.0
 MEMBERS, BLOWS = 3, 14
@@ -129,8 +129,8 @@ AT_MOST_ONCE = partial(
     CrashPoint("commit", "process"),
     Documented(
         required=SKIPPED,
-        claims=[SKIPS],
-        sentence="Skipped are at most the inputs of one poll for each member that was killed.",
+        claims=[SKIPS, REPEATS_NONE],
+        sentence="Skipped are at most the inputs of one poll for each member that was killed, and none is repeated.",
         source=DELIVERY,
         basis=Basis.DOCUMENTATION,
     ),

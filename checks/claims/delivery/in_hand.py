@@ -4,6 +4,8 @@ A member has inputs in its hand from the poll that returned them until it has co
 loses there is the whole of what a crash, or a rebalance, can do to inputs: the next owner begins with the committed
 offset. So the sum of what was in hand bounds a run in which many members die.
 
+A member that commits first has committed all that it has processed, so nobody processes that again.
+
 A stay is the time from one moment at which a member is given a partition to the next such moment.
 """
 
@@ -103,6 +105,20 @@ def repeats_no_more_than_was_in_hand(evidence: RunEvidence) -> Judged:
         again = {offset: len(made) - 1 for offset, made in processing.outputs.items() if len(made) > 1}
         beyond = [offset for offset, times in again.items() if times > in_hand[offset]]
         rows.append(_row(where, processing, beyond, sum(again.values()), in_hand.total()))
+    return _told(rows, "processed again")
+
+
+@claim("commit-first-repeats-none", source=DELIVERY, basis=Basis.DOCUMENTATION)
+def commit_first_repeats_none(evidence: RunEvidence) -> Judged:
+    """An application that commits, and then processes, processes no input twice, whatever becomes of its members.
+
+    Asked of the partitions in which a member stood at a crash point: a member processes what it has committed, and who
+    gets the partition next begins behind that. How often an input was processed is what is in the output.
+    """
+    rows: list[dict[str, Any]] = []
+    for where, processing, _ in _of_members(evidence):
+        again = {offset: len(made) - 1 for offset, made in processing.outputs.items() if len(made) > 1}
+        rows.append(_row(where, processing, again, sum(again.values()), 0))
     return _told(rows, "processed again")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, lives
-from checks.shares import FINAL, ShareStep, by_offset, deliveries, is_late, share_group_state, taken
+from checks.shares import FINAL, ShareStep, after_end, by_offset, deliveries, is_late, share_group_state, taken
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, DeadLetters, of
 from evidence.history.outcomes import OK
@@ -47,14 +47,18 @@ def _row(where: TopicPartition, offset: int, steps: list[ShareStep]) -> dict[str
 def accepted_record_is_not_delivered_again(evidence: RunEvidence) -> Judged:
     """A record that a member accepted, and that a broker took for accepted, is delivered to no member again.
 
-    By the numbers of deliveries: none is higher than that of the accepted one.
+    By the numbers of deliveries: none is higher than that of the accepted one, and none with the same number comes
+    later. Where a leader was replaced before the acceptance, such a one may have lain in a client.
     """
     rows = []
     for where, offset, steps in _records(evidence):
-        accepted = [one.count for one in taken(steps, ACCEPT) if one.count]
+        accepted = [one for one in taken(steps, ACCEPT) if one.count]
         if accepted:
-            rows.append(_row(where, offset, steps) | {"accepted": min(accepted)})
-    wrong = [row for row in rows if row["highest"] > row["accepted"]]
+            forgotten = share_group_state(evidence.run, evidence.run_state, *where).forgotten
+            again = [one for one in deliveries(steps) if after_end(one, accepted, forgotten)]
+            first = min(one.count for one in accepted)
+            rows.append(_row(where, offset, steps) | {"accepted": first, "again": len(again)})
+    wrong = [row for row in rows if row["highest"] > row["accepted"] or row["again"]]
     return judged(rows, wrong, f"{plural(len(rows), 'record')} accepted", NOTHING)
 
 

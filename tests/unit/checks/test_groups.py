@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from checks.anomalies.groups import committed_offset_lost, committed_offset_regression, group_unavailable
-from evidence.events import Event, OffsetAnswer, OffsetCommit
+from checks.anomalies.groups import (
+    committed_offset_ahead,
+    committed_offset_lost,
+    committed_offset_regression,
+    group_unavailable,
+    partition_of,
+)
+from evidence.engine import ContainerAction
+from evidence.events import (
+    Container,
+    Event,
+    Fault,
+    FaultPhase,
+    OffsetAnswer,
+    OffsetCommit,
+    Partition,
+    Step,
+    Stillness,
+    Target,
+    Waits,
+)
 from evidence.run_state import RunState
+from tests.proofs import proof
+from tests.records import run_record
 from tests.unit.timelines import at
 
 
@@ -58,6 +81,53 @@ def test_what_is_no_lost_offset(events: tuple[Event, ...]) -> None:
     assert committed_offset_lost(run_state(*events)) == []
 
 
+def test_the_offset_0_is_one_too() -> None:
+    (row,) = committed_offset_lost(run_state(commit(0, 1), answer(None, 9)))
+    assert row["committed"]["offset"] == 0
+    assert committed_offset_regression(run_state(commit(0, 1), answer(0, 9))) == []
+
+
+GROUP = {"group": "g", "partition": "t-0"}
+
+
+def step(name: str, at_s: int, **detail: Any) -> Event:
+    return at(at_s * 10**9, Step(name=name, phase="begin", detail=detail))
+
+
+def test_an_offset_that_nobody_committed() -> None:
+    (row,) = committed_offset_ahead(run_state(commit(10, 1), answer(500, 9), answer(501, 10)), run_record())
+    assert (row["committed"], row["answered"], row["at_ns"]) == (10, 500, 9 * 10**9)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (commit(10, 1), answer(10, 9)),
+        (commit(10, 1), commit(20, 2), answer(20, 9)),
+        (answer(20, 9),),
+        (commit(10, 1), step("commit an offset without waiting", 2, offset=20, **GROUP), answer(20, 9)),
+        (commit(10, 1), step("application", 2, group="g"), answer(20, 9)),
+        (commit(10, 1), answer(None, 9, error="E")),
+    ],
+    ids=[
+        "it was committed",
+        "it was committed later",
+        "nobody knows what was committed",
+        "its commit may have been taken",
+        "the group has members",
+        "an error",
+    ],
+)
+def test_what_is_no_offset_ahead(events: tuple[Event, ...]) -> None:
+    assert committed_offset_ahead(run_state(*events), run_record()) == []
+
+
+def test_what_a_member_of_the_run_commits_nobody_tells() -> None:
+    member = {"name": "consumer-1", "kind": "consumer", "settings": {"group.id": "g"}}
+    events = run_state(commit(10, 1), answer(500, 9))
+    assert committed_offset_ahead(events, run_record(processes=[member])) == []
+
+
 def test_an_offset_that_went_back() -> None:
     (row,) = committed_offset_regression(run_state(commit(18, 1), commit(100, 2), answer(18, 9)))
     assert (row["committed"]["offset"], row["answered"]) == (100, 18)
@@ -87,14 +157,104 @@ def test_a_coordinator_that_answers_nothing_but_errors() -> None:
     "events",
     [
         (answer(None, 20, error="E"), answer(None, 60, error="E")),
-        (commit(5, 1), answer(None, 20, error="E"), answer(5, 60)),
         (commit(5, 1), answer(None, 20, error="E"), answer(None, 35, error="E")),
         (commit(5, 1), answer(None, 20, error="E"), answer(5, 30), answer(None, 45, error="E")),
     ],
-    ids=["nothing was committed", "it answers in the end", "asked for less than 20 s", "it answers in between"],
+    ids=["nothing was committed", "asked for less than 20 s", "it answers in between"],
 )
 def test_errors_that_pass_are_no_unavailable_group(events: tuple[Event, ...]) -> None:
     assert group_unavailable(run_state(*events)) == []
+
+
+ERRORS = [answer(None, second, error="E") for second in range(20, 220, 10)]
+OFFSETS = "__consumer_offsets"
+
+
+def leads(leader: int, at_s: int, *, partition: int = 0) -> Event:
+    state = Partition(source="kraft", topic=OFFSETS, partition=partition, leader=leader, leader_epoch=at_s, isr=(1, 2))
+    return at(at_s * 10**9, state)
+
+
+def struck(kind: str, node: str, begin_s: int, end_s: int | None) -> list[Event]:
+    times: list[tuple[FaultPhase, int]] = [("inject", begin_s), ("verified", begin_s)]
+    times += [("heal", end_s), ("healed", end_s)] if end_s is not None else []
+    return [
+        at(
+            at_s * 10**9,
+            Fault(
+                fault_kind=kind, id=f"{kind} of {node}", phase=phase, target=Target(node=node), description="",
+                proof=proof(kind) if phase == "verified" else None,
+            ),
+        )
+        for phase, at_s in times
+    ]  # fmt: skip
+
+
+def container(node: str, action: ContainerAction, at_s: int) -> Event:
+    return at(at_s * 10**9, Container(node=node, action=action, time_nano=at_s))
+
+
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        ([], True),
+        (struck("freeze", "broker-1", 10, 300), False),
+        (struck("freeze", "broker-1", 10, 205), False),
+        (struck("freeze", "broker-1", 10, 100), True),
+        ([leads(1, 1), *struck("freeze", "broker-1", 10, 300)], False),
+        ([leads(1, 1), *struck("freeze", "broker-2", 10, 300)], True),
+        ([leads(1, 1), *struck("freeze", "zookeeper", 10, 300)], False),
+        ([leads(1, 1), *struck("kill-client", "reader-1", 10, None)], True),
+        ([leads(1, 1), leads(-1, 15)], False),
+        ([leads(1, 1), *[leads(1 + second % 2, second) for second in range(20, 220, 15)]], False),
+        ([leads(1, 1), container("broker-1", "die", 15)], False),
+        ([leads(1, 1), container("broker-1", "die", 15), container("broker-1", "start", 205)], False),
+        ([at(219 * 10**9, Stillness(begin_ns=20 * 10**9, late_ms=1))], True),
+        ([at(60 * 10**9, Stillness(begin_ns=20 * 10**9, late_ms=1))], True),
+    ],
+    ids=[
+        "nothing happened",
+        "a broker stood still, and nobody knows who coordinates",
+        "nearly to the end",
+        "for a while",
+        "the coordinator stood still",
+        "another broker stood still",
+        "the cluster's coordinator stood still",
+        "a client was killed",
+        "nobody leads its offsets",
+        "somebody else leads them each 15 s",
+        "it is dead",
+        "it was dead until just now",
+        "the machine stood still, for ten times as long as may be",
+        "the machine stood still for a while",
+    ],
+)
+@pytest.mark.parametrize("answers", [False, True], ids=["to the end", "until it answers"])
+def test_a_coordinator_that_might_answer(events: list[Event], found: bool, answers: bool) -> None:
+    told = [commit(5, 1), *ERRORS, *([answer(5, 221)] if answers else []), *events]
+    state = run_state(*sorted(told, key=lambda event: event.at_ns))
+    assert bool(group_unavailable(state)) == found
+
+
+@pytest.mark.parametrize(("answers", "found"), [(False, True), (True, False)])
+def test_what_comes_in_the_end_may_have_come_late_because_the_machine_was_busy(answers: bool, found: bool) -> None:
+    waits = at(50 * 10**9, Waits(begin_ns=20 * 10**9, slices=((30_000_000, 25_000_000),)))
+    told = [commit(5, 1), *ERRORS[:4], *([answer(5, 51)] if answers else []), waits]
+    assert bool(group_unavailable(run_state(*sorted(told, key=lambda event: event.at_ns)))) == found
+
+
+def test_of_several_partitions_of_offsets_one_is_the_groups() -> None:
+    """The others' leaders do not matter."""
+    others = [leads(-1, 1, partition=number) for number in range(50) if number != partition_of("g", 50)]
+    dead = container("broker-2", "die", 15)
+    for leader, found in ((1, True), (2, False)):
+        told = [*others, leads(leader, 1, partition=partition_of("g", 50)), commit(5, 1), dead, *ERRORS]
+        assert bool(group_unavailable(run_state(*told))) == found
+
+
+@pytest.mark.parametrize(("group", "partition"), [("g", 103 % 50), ("hello", 99162322 % 50), ("polygenelubricants", 0)])
+def test_a_group_has_its_partition_by_javas_hash(group: str, partition: int) -> None:
+    assert partition_of(group, 50) == partition
 
 
 def test_the_time_that_the_first_question_waited_counts() -> None:

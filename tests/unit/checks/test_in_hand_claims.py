@@ -17,6 +17,7 @@ from tests.records import run_record
 from tests.unit.timelines import at
 
 REPEATS, SKIPS = "repeats-no-more-than-was-in-hand", "skips-no-more-than-was-in-hand"
+NONE = "commit-first-repeats-none"
 A, B = "application-1", "application-2"
 Outputs = Mapping[int, Sequence[int]]
 Step = HandedOver | MemberCommit | MemberChange
@@ -138,7 +139,15 @@ def test_no_more_is_skipped_than_was_in_hand(outputs: Outputs, dead: tuple[str, 
     assert judged(SKIPS, steps, outputs, *(killed(*dead) if dead else ())).outcome == outcome
 
 
-@pytest.mark.parametrize("name", [REPEATS, SKIPS])
+@pytest.mark.parametrize(
+    ("outputs", "outcome"), [(SKIPPED, HELD), (ONCE, HELD), ({**SKIPPED, 0: (1, 2)}, CONTRADICTED)]
+)
+def test_who_commits_first_repeats_nothing(outputs: Outputs, outcome: str) -> None:
+    """Not even what a member had in hand that was killed."""
+    assert judged(NONE, [*COMMITS_FIRST, *GOES_BEYOND], outputs, *killed(A)).outcome == outcome
+
+
+@pytest.mark.parametrize("name", [REPEATS, NONE, SKIPS])
 def test_without_members_or_without_outputs_nothing_is_shown(name: str) -> None:
     assert judged(name, [], ONCE).outcome == NOT_OBSERVED
     assert judged(name, [*FIRST, *GOES_ON], None).outcome == NOT_OBSERVED

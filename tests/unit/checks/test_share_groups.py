@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from checks import claims
@@ -10,6 +12,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from checks.shares import ShareGroupState, share_group_state, share_steps
 from evidence.events import Broker, Container, DeadLetter, DeadLetters, Event, Partition, ShareProgress
 from evidence.run_state import RunState
+from evidence.spans import Span
 from tests.records import run_record
 from tests.unit.checks.histories import Row, polled, sent, view
 from tests.unit.timelines import at
@@ -55,9 +58,12 @@ def saying(kind: str, offset: int, at_ns: int, *, member: int = 1) -> Row:
     return said(kind, offset, at_ns, "info", member=member) | {"completed_ns": None}
 
 
-def done(passed: int, limit: int = 5) -> ShareGroupState:
+LOCK_NS = 5_000
+
+
+def done(passed: int, limit: int = 5, *, at_ns: int = 100 * LOCK_NS, forgotten: Sequence[Span] = ()) -> ShareGroupState:
     progress = ShareProgress(group="g", topic="t", partition=0, start=passed, lag=1, end=passed + 1, asked_ns=1)
-    return ShareGroupState(limit, [progress])
+    return ShareGroupState(limit=limit, lock_ns=LOCK_NS, forgotten=forgotten, told=[at(at_ns, progress)])
 
 
 # share-record-lost
@@ -66,6 +72,14 @@ def done(passed: int, limit: int = 5) -> ShareGroupState:
 def test_a_record_that_nobody_was_given_and_the_group_has_passed() -> None:
     (row,) = share_record_lost(view(*RECORDS, *FIRST, delivered(2, 1, 30), said("accept", 2, 31)), done(3))
     assert (row["offset"], row["deliveries"], row["passed"]) == (1, 0, 3)
+
+
+def test_a_record_that_was_passed_sooner_than_members_can_have_held_it_so_often() -> None:
+    """Five members might have held it one after the other, had there been time for five locks."""
+    rows = [*FIRST, *(delivered(2, 1, 30 + member, member=member) for member in range(1, 6))]
+    assert share_record_lost(view(*RECORDS, *rows), done(2, at_ns=6 * LOCK_NS)) == []
+    (row,) = share_record_lost(view(*RECORDS, *rows), done(2, at_ns=4 * LOCK_NS))
+    assert row["offset"] == 1
 
 
 @pytest.mark.parametrize(
@@ -111,8 +125,22 @@ def test_a_refused_acceptance_is_none() -> None:
         [*FIRST, delivered(0, 2, 30, member=2)],
         [delivered(0, 1, 10), said("reject", 0, 20), delivered(0, 2, 30)],
         [delivered(0, count, 10 * count) for count in range(1, 7)],
+        [*FIRST, delivered(0, 1, 30, member=2)],
+        [*FIRST, delivered(0, 1, 30)],
+        [delivered(0, 1, 10), said("reject", 0, 20), delivered(0, 1, 30, member=2)],
+        [delivered(0, 1, 10), delivered(0, 1, 12, member=2), said("accept", 0, 20), said("accept", 0, 21, member=2)],
+        [delivered(0, 1, 10 * number) for number in range(1, 8)],
     ],
-    ids=["after it was accepted", "after it was rejected", "beyond the limit"],
+    ids=[
+        "after it was accepted",
+        "after it was rejected",
+        "beyond the limit",
+        "by a broker that forgot that it was accepted",
+        "to the same member",
+        "by a broker that forgot that it was rejected",
+        "to two members at once",
+        "more often than the limit, with one number",
+    ],
 )
 def test_a_record_that_is_delivered_too_often(rows: list[Row]) -> None:
     assert [row["offset"] for row in delivered_too_often(view(*RECORDS, *rows), done(0))] == [0]
@@ -128,6 +156,9 @@ def test_a_record_that_is_delivered_too_often(rows: list[Row]) -> None:
         [delivered(0, 2, 10, member=2), said("accept", 0, 20, member=2), delivered(0, 1, 30)],
         [delivered(0, 1, 10), delivered(0, 2, 50, member=2), said("accept", 0, 60)],
         [delivered(0, count, 10 * count) for count in range(1, 6)],
+        [delivered(0, 1, 10), delivered(0, 1, 50, member=2), said("accept", 0, 60, member=2)],
+        [delivered(0, 1, 10), delivered(0, 1, 50, member=2), said("accept", 0, 60, member=2), said("accept", 0, 90)],
+        [delivered(0, 1, 10 * number) for number in range(1, 7)],
     ],
     ids=[
         "once",
@@ -137,10 +168,40 @@ def test_a_record_that_is_delivered_too_often(rows: list[Row]) -> None:
         "it lay in a client, and its lock has run out",
         "another member held it when it was accepted",
         "up to the limit",
+        "the first member returned it when it closed its session",
+        "what is said of a record that the group has passed does nothing",
+        "one of them was returned when a session was closed",
     ],
 )
 def test_a_record_that_is_delivered_as_often_as_it_may_be(rows: list[Row]) -> None:
     assert delivered_too_often(view(*RECORDS, *rows), done(0)) == []
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "again"),
+    [((15, 15), []), ((25, 28), [0])],
+    ids=["it may have lain in a client since", "it was accepted before"],
+)
+def test_a_broker_that_begins_to_lead_knows_what_was_accepted(forgotten: Span, again: list[int]) -> None:
+    """It does not know what was delivered and not accepted, so two deliveries may have the first number."""
+    rows = [*FIRST, delivered(0, 1, 30, member=2)]
+    found = delivered_too_often(view(*RECORDS, *rows), done(0, forgotten=[forgotten]))
+    assert [row["offset"] for row in found] == again
+
+
+def test_a_record_that_was_sent_after_a_leader_was_replaced_was_forgotten_by_nobody() -> None:
+    late = [row | {"invoked_ns": 16} if row["kind"] == "send" else row for row in RECORDS]
+    rows = [delivered(0, 1, 17), said("accept", 0, 20), delivered(0, 1, 30, member=2)]
+    assert [row["offset"] for row in delivered_too_often(view(*late, *rows), done(0, forgotten=[(15, 15)]))] == [0]
+
+
+def test_when_brokers_may_have_forgotten_what_they_delivered() -> None:
+    states = [led(1, 1), led(5, 2), led(7, 2)]
+    ends = [at(9, Container(node="broker-2", action="die", time_nano=9))]
+    state = share_group_state(run_record(RUN), RunState((*states, *ends)), "dlq", 0)
+    assert [end_ns for _, end_ns in state.forgotten] == [9, 5, 7]
+    elsewhere = share_group_state(run_record(RUN), RunState(tuple(states)), "t", 0)
+    assert elsewhere.forgotten == ()
 
 
 def test_what_is_known_of_a_share_group() -> None:
@@ -154,7 +215,9 @@ def test_what_is_known_of_a_share_group() -> None:
     state = share_group_state(run_record(RUN), RunState(tuple(told)), "t", 0)
     assert (state.limit, state.passed) == (5, 9)
     limited = run_record(RUN, settings={"group.share.delivery.count.limit": "2"})
-    assert share_group_state(limited, RunState(()), "t", 0) == ShareGroupState(2, [])
+    assert share_group_state(limited, RunState(()), "t", 0).limit == 2
+    locked = run_record(RUN, settings={"group.share.record.lock.duration.ms": "5000"})
+    assert share_group_state(locked, RunState(()), "t", 0).lock_ns == 5_000_000_000
 
 
 # Claims
@@ -178,6 +241,8 @@ def whole(*rows: Row) -> list[Row]:
     [
         (FIRST, HELD),
         ([*FIRST, delivered(0, 2, 30, member=2)], CONTRADICTED),
+        ([*FIRST, delivered(0, 1, 30, member=2)], CONTRADICTED),
+        ([delivered(0, 1, 10), delivered(0, 1, 15, member=2), said("accept", 0, 20, member=2)], HELD),
         ([delivered(0, 2, 10, member=2), said("accept", 0, 20, member=2), delivered(0, 1, 30)], HELD),
         ([delivered(0, 1, 10), said("accept", 0, 20, "fail"), delivered(0, 2, 30)], NOT_OBSERVED),
         ([], NOT_OBSERVED),

@@ -12,7 +12,7 @@ from checks.anomalies.lost_write import lost_write
 from checks.anomalies.order import internal_poll_skip, poll_skip
 from checks.anomalies.processing import committed_too_far, repeated_processing, skipped_processing
 from checks.anomalies.transactions import torn_transactions, transactions_of
-from checks.view import Ending, PartitionView, endings_of
+from checks.view import Ending, Membership, PartitionView, endings_of
 from tests.unit.checks.histories import Row, assigned, final_read, polled, sent, table, view
 
 COMMITTED, ABORTED, UNKNOWN = Ending("ok", 500), Ending("fail", 500), Ending("info", -1)
@@ -237,6 +237,20 @@ def test_an_input_that_two_outputs_name_was_processed_twice_whatever_the_program
     assert processing(*rows, **READ) == (0, 0, 1)
     (row,) = repeated_processing(view(*rows, **READ))
     assert [one["output"]["producer"] for one in row["outputs"]] == [9, 8]
+
+
+def test_how_often_an_input_that_is_processed_twice_was_handed_to_a_member() -> None:
+    """Once in each stay of a member with the partition; of a share group's member once with each delivery."""
+    twice = (*INPUTS[:1], output(0, 0), output(0, 1, producer=8))
+    (row,) = repeated_processing(view(*twice, **READ))
+    assert "handed" not in row
+    stays = [assigned(reader=process) | {"completed_ns": 1} for process in ("pipeline", "another", "pipeline")]
+    groups = {process: Membership("g") for process in ("pipeline", "another")}
+    (row,) = repeated_processing(view(*twice, *stays, groups=groups, **READ))
+    assert row["handed"] == 3
+    given: Row = {"kind": "delivered", "outcome": "ok", "process": "pipeline", "offset": 0, "count": 1}
+    (row,) = repeated_processing(view(*twice, *(given | {"completed_ns": at} for at in (1, 2)), **READ))
+    assert row["handed"] == 2
 
 
 def test_an_unknown_output_is_there_or_it_is_not() -> None:

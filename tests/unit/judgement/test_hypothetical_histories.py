@@ -701,6 +701,94 @@ def test_h24_of_records_that_are_not_listed_nothing_is_permitted(name: str) -> N
     assert any("2 of 5000" in reason for reason in judged.reasons)
 
 
+def documenting(name: str, *, processes: list[dict[str, Any]] = PLAIN) -> dict[str, Any]:
+    """A run that documents an anomaly."""
+    return KAFKA | {"documented": {"required": [name], "allowed": []}, "processes": processes}
+
+
+@TWICE_OR_BACK
+@pytest.mark.parametrize(
+    ("flight", "kind", "node", "covered"),
+    [
+        ((35, 36), "freeze", "broker-1", True),
+        ((43, 44), "freeze", "broker-1", True),
+        ((200, 200.05), "freeze", "broker-1", False),
+        ((5, 6), "freeze", "broker-1", False),
+        ((35, 36), "withhold", "broker-1", True),
+        ((35, 36), "freeze-client", "producer-1", True),
+        ((35, 36), "freeze-client", "reader-1", False),
+        ((35, 36), "kill-client", "reader-1", False),
+    ],
+    ids=[
+        "a broker stood still",
+        "shortly after",
+        "long after",
+        "before",
+        "its answer was withheld",
+        "its producer stood still",
+        "a consumer stood still",
+        "a consumer was killed",
+    ],
+)
+def test_what_is_documented_to_be_sent_again_was_in_flight_when_something_happened(
+    name: str, flight: tuple[float, float], kind: str, node: str, covered: bool
+) -> None:
+    phases: tuple[tuple[int, FaultPhase], ...] = ((30, "inject"), (31, "verified"), (40, "heal"), (41, "healed"))
+    events = [fault(at_s * SECOND, phase, id_="f2", kind=kind, node=node) for at_s, phase in phases]
+    judged = judge(documenting(name), events, again(name, flight))
+    assert judged.unexpected == (() if covered else (name,))
+
+
+@TWICE_OR_BACK
+def test_nothing_is_documented_of_an_idempotent_producer_beside_a_plain_one(name: str) -> None:
+    """It sends beside the load for no other reason."""
+    idempotent = {"name": "producer-1", "kind": "producer", "settings": {"enable.idempotence": "true"}}
+    alone = judge(documenting(name, processes=[idempotent, PLAIN[1]]), FROZEN, again(name, (35, 36)))
+    assert alone.unexpected == ()
+    beside = [idempotent | {"beside": True}, PLAIN[0] | {"name": "producer-2"}, PLAIN[1]]
+    judged = judge(documenting(name, processes=beside), FROZEN, again(name, (35, 36)))
+    assert judged.unexpected == (name,)
+    assert "producer-1 sends beside the load, to be held to idempotence" in judged.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("log-truncated-below-high-watermark", "at_ns"),
+        ("committed-offset-regression", "at_ns"),
+        ("unclean-election", "at_ns"),
+        ("aborted-read", "completed_ns"),
+        ("resurrected", "completed_ns"),
+        ("stale-commit-accepted", "invoked_ns"),
+    ],
+)
+def test_what_is_documented_comes_of_the_fault_and_not_before_it(name: str, column: str) -> None:
+    findings = found(name)
+    for at_s, unexpected in ((31, ()), (29, (name,))):
+        findings["findings"][0] |= {"evidence": [{column: 31 * SECOND}, {column: at_s * SECOND}], "count": 2}
+        assert judge(documenting(name), FROZEN, findings).unexpected == unexpected
+        # Where no fault is injected another thing is its cause.
+        assert judge(documenting(name), [], findings).unexpected == ()
+
+
+def test_records_that_were_acknowledged_before_the_fault_are_what_it_may_lose() -> None:
+    findings = found("unreplicated-acknowledgement")
+    findings["findings"][0] |= {"evidence": [{"completed_ns": 29 * SECOND}], "count": 1}
+    assert judge(documenting("unreplicated-acknowledgement"), FROZEN, findings).unexpected == ()
+
+
+@pytest.mark.parametrize(("handed", "covered"), [(2, True), (1, False)])
+def test_what_is_documented_to_be_processed_again_was_handed_over_as_often(handed: int, covered: bool) -> None:
+    """With transactions, too, where the brokers cannot tell who is out of the group."""
+    outputs = [{"output": {"producer": number, "sequence": 0}} for number in (1, 2)]
+    findings = found("repeated-processing")
+    row = {"offset": 0, "detail": {"outputs": outputs, "handed": handed}}
+    findings["findings"][0] |= {"evidence": [row], "count": 1}
+    pipeline = {"name": "processor-1", "kind": "processor", "settings": {"transactional.id": "one"}}
+    judged = judge(documenting("repeated-processing", processes=[*PLAIN, pipeline]), FROZEN, findings)
+    assert judged.unexpected == (() if covered else ("repeated-processing",))
+
+
 @pytest.mark.parametrize(("topic", "covered"), [("t", True), ("other", False), ("__consumer_offsets", True)])
 def test_a_documented_anomaly_is_documented_of_the_scenarios_own_topics(topic: str, covered: bool) -> None:
     facts = KAFKA | {"documented": {"required": ["replica-divergence"], "allowed": []}, "topics": [TOPIC]}

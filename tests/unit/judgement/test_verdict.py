@@ -18,7 +18,7 @@ from checks.catalogue import TRUNCATED
 from evidence import manifest
 from evidence.engine import ContainerAction
 from evidence.errors import UsageError
-from evidence.events import Blind, Container, Event, Fault, FaultPhase, Precondition, Target
+from evidence.events import Blind, Container, Event, Fault, FaultPhase, Precondition, Step, Target
 from evidence.faults import DEATHS
 from evidence.findings import Findings, write_findings
 from evidence.run_state import RunState
@@ -713,6 +713,44 @@ def test_processing_twice_is_permitted_without_transactions(
     findings = found("repeated-processing")
     findings["findings"][0]["evidence"] = [{"offset": 0, "process": "pipeline"}]
     assert judge(run(processes=processes), PROVED, findings).unexpected == unexpected
+
+
+def started(program: str) -> list[Event]:
+    return [at(1, Step(name="application", phase="begin", detail={"program": program}))]
+
+
+@pytest.mark.parametrize(
+    ("events", "handed", "excused"),
+    [
+        (PROVED, 2, True),
+        (PROVED, None, True),
+        (PROVED, 1, False),
+        ([], 2, False),
+        ([*PROVED, *started("process-then-commit")], 2, True),
+        ([*PROVED, *started("commit-then-process")], 2, False),
+        ([*started("process-then-commit"), *started("process-then-commit")], 2, True),
+        (started("process-then-commit"), 2, False),
+    ],
+    ids=[
+        "two members had it",
+        "nobody says who had it",
+        "one member had it once",
+        "nothing happened",
+        "it commits last",
+        "it commits first",
+        "another member came",
+        "there was one member",
+    ],
+)
+def test_an_input_is_processed_again_where_a_member_may_have_lost_it(
+    events: list[Event], handed: int | None, excused: bool
+) -> None:
+    processes = [*RUN["processes"], {"name": "pipeline", "kind": "processor", "settings": {}}]
+    findings = found("repeated-processing")
+    outputs = [{"output": {"producer": number, "sequence": 0}} for number in (1, 2)]
+    row = {"offset": 0, "process": "pipeline", "detail": {"outputs": outputs} | ({"handed": handed} if handed else {})}
+    findings["findings"][0]["evidence"] = [row]
+    assert bool(judge(run(processes=processes), events, findings).permitted) == excused
 
 
 def claimed(outcome: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
