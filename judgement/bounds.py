@@ -1,9 +1,9 @@
-"""Where and when a documented anomaly may be seen: what is documented of a run is documented of its own topics, of
-offsets that a fault can have touched, and of the time since there was one.
+"""Where and when a documented anomaly may be seen: in the run's own topics, at offsets that a fault can have touched,
+and since the first fault.
 
 A name alone is no bound. What happened before the first fault has another cause. A record that is there twice, or out
-of order, was in flight when something happened, as where it is permitted and not documented (checks/disturbances.py),
-and nothing at all is documented of a producer that sends beside a load to be held to idempotence. An input that is
+of order, was in flight when something happened, as where it is permitted and not documented (checks/disturbances.py).
+Nothing at all is documented of a producer that sends beside a load to be held to idempotence. An input that is
 processed again was handed over as often. A divergence in a topic that the scenario does not have is another divergence.
 One at an offset that lay below the high watermark of every replica before anything happened has another cause: no
 election and no truncation reaches so far. A high watermark goes back where a replica leads that had less, or truncates:

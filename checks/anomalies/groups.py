@@ -10,8 +10,8 @@ Input is the timeline: offsets that a client committed which is not a member, an
 offset. A member's commits are not in the timeline; only a coordinator's answers show them. So a group whose member went
 back on purpose, and committed there, looks like a group that lost its offset: steps ask before that.
 
-So only of a group without members it is known that nobody has committed more: of one that no process of the run is in,
-and that no step but those that commit and ask for offsets names. A commit that was begun may have been taken.
+So only of a group without members it is known that nobody has committed more. No process of the run is in such a group,
+and no step names it but those that commit and ask for offsets. A commit that was begun may have been taken.
 
 An error is no answer. A coordinator that had acknowledged a commit is unavailable if it gives no answer for at least
 `SILENT_NS` in which it might have. It is asked again and again, with pauses, so an answer is not missed. It might have

@@ -77,9 +77,9 @@ def delivered_too_often(view: PartitionView, group: ShareGroupState) -> Rows:
     member held it.
 
     Deliveries with a higher number than that which a broker took for accepted or rejected, or than the limit; with the
-    same number, later than that; more of them than the limit, though each broker that leads the partition may forget
-    one, and each member give one back; and those of which another member had been given the same one, and could say
-    something of it that a broker took.
+    same number, and later. Also more of them than the limit, though each broker that leads the partition may forget
+    one, and each member give one back. Also one with the number that another member was given before, of which a broker
+    took later what that member said.
     """
     rows: list[Evidence] = []
     sent_ns = sent_at(view)
