@@ -1,4 +1,4 @@
-"""Kafka's duties after the faults: brokers stay up, partitions have leaders, replicas return, records can be read.
+"""Kafka's duties after the faults: brokers stay up, others lead and control, replicas return, records can be read.
 
 A violation loses no record at once and gives no client a wrong answer, but it wakes an operator. Each is found in the
 cluster's stated states and in the engine's events, and only where no action on the cluster explains it. So no fault
@@ -19,7 +19,8 @@ from evidence.foreign import foreign_events
 from evidence.nodes import broker
 from evidence.own_ends import own_ends
 from evidence.run import RunRecord
-from evidence.run_state import ALIVE, DOWN, UP, PartitionInterval, RunState
+from evidence.run_state import ALIVE, DOWN, UP, Interval, PartitionInterval, RunState
+from evidence.spans import Span
 
 Evidence = dict[str, Any]
 
@@ -27,6 +28,8 @@ LIMIT_NS: Final = 45_000_000_000
 """Longer than anything here takes that is documented: sessions of a run are a few seconds, replica.lag.time.max.ms at
 most 30 s by default, and the longest recovery of a log in a run some seconds."""
 FINAL: Final = "final"
+ZOOKEEPER: Final = "zookeeper"
+QUORUM: Final = "KIP-595 (a majority of the voters elects a leader); Kafka documentation, Operations: KRaft, ZooKeeper"
 DEATH_AND_START: Final = (EndProof, StartProof)
 
 
@@ -46,10 +49,17 @@ def calm_since(run_state: RunState, at_ns: int, dead: str = "") -> int:
 def well_since(run_state: RunState, node: str, at_ns: int) -> int | None:
     """Since when, at a time, a broker is registered and its process up; None if it is not."""
     registered = [one for one in run_state.registrations.get(node, ()) if one.begin_ns <= at_ns]
-    if not registered or registered[-1].value != ALIVE or run_state.condition_at(node, at_ns) != UP:
+    up_ns = up_since(run_state, node, at_ns)
+    if not registered or registered[-1].value != ALIVE or up_ns is None:
         return None
-    up = [one.begin_ns for one in run_state.processes.get(node, ()) if one.begin_ns <= at_ns]
-    return max((registered[-1].begin_ns, *up[-1:]))
+    return max(registered[-1].begin_ns, up_ns)
+
+
+def up_since(run_state: RunState, node: str, at_ns: int) -> int | None:
+    """Since when, at a time, a node's process is up; None if it is not, 0 if the engine tells nothing of it."""
+    if run_state.condition_at(node, at_ns) != UP:
+        return None
+    return max((one.begin_ns for one in run_state.processes.get(node, ()) if one.begin_ns <= at_ns), default=0)
 
 
 @anomaly(
@@ -88,6 +98,54 @@ def no_leader(run_state: RunState) -> list[Evidence]:
                 row = {"topic": topic, "partition": partition, "at_ns": span[0], "without_ms": waited_ms}
                 found.append(row | {"leader": state.leader, "isr": list(state.isr), "could_lead": could})
     return found
+
+
+@anomaly("no-controller", source=QUORUM, basis=Basis.KIP, reads=(CLUSTER,))
+def no_controller(run_state: RunState) -> list[Evidence]:
+    """There was no controller for long, although somebody could have been elected.
+
+    Nobody was the controller, or one whose process was down, for 45 s in which no fault lasted anywhere but that death.
+    With ZooKeeper, it was up, and so was a registered broker; with KRaft, a majority of the controllers was.
+    """
+    found: list[Evidence] = []
+    for office in run_state.controllers:
+        for begin_ns, end_ns in _without_controller(run_state, office):
+            if could := _could_control(run_state, office.value, begin_ns, end_ns):
+                row = {"node": office.value} if office.value else {}
+                without_ms = round((end_ns - begin_ns) / 1e6)
+                found.append(row | {"at_ns": begin_ns, "without_ms": without_ms, "could_be": could})
+    return found
+
+
+def _without_controller(run_state: RunState, office: Interval) -> list[Span]:
+    """From when to when nobody was the controller in a term: all the time, or while the one that is named was down."""
+    if not office.value:
+        return [(office.begin_ns, office.end_ns)]
+    down = (one for one in run_state.processes.get(office.value, ()) if one.value == DOWN)
+    spans = ((max(one.begin_ns, office.begin_ns), min(one.end_ns, office.end_ns)) for one in down)
+    return [(begin_ns, end_ns) for begin_ns, end_ns in spans if begin_ns < end_ns]
+
+
+def _could_control(run_state: RunState, dead: str, begin_ns: int, end_ns: int) -> list[str]:
+    """Who could have been elected for long at the end of this time."""
+    at_ns = end_ns - 1
+    since_ns = max(begin_ns, calm_since(run_state, at_ns, dead))
+
+    def long(begun_ns: int | None) -> bool:
+        return begun_ns is not None and at_ns - max(begun_ns, since_ns) >= LIMIT_NS
+
+    if ZOOKEEPER not in run_state.coordinators and (voters := _voters(run_state)):
+        up = [node for node in voters if long(up_since(run_state, node, at_ns))]
+        return up if 2 * len(up) > len(voters) else []
+    if not long(up_since(run_state, ZOOKEEPER, at_ns)):
+        return []
+    return [node for node in run_state.registrations if node != dead and long(well_since(run_state, node, at_ns))]
+
+
+def _voters(run_state: RunState) -> set[str]:
+    """KRaft's controllers: those of which the engine told, or that were in office."""
+    named = {*run_state.coordinators, *(one.value for one in run_state.controllers)}
+    return {node for node in named if node.startswith("controller-")}
 
 
 def _without_leader(run_state: RunState, state: PartitionInterval) -> tuple[int, int] | None:

@@ -1,20 +1,22 @@
-"""Elections, shrinks of an ISR and ends of sessions, and whether anything of the run explains them.
+"""Elections, shrinks of an ISR, ends of sessions and of a controller's office, and whether the run explains them.
 
 In a cluster that nobody disturbs none of these comes about: a leader stays (an automatic rebalance and whoever asks for
-an election apart), a follower that fetches stays in the ISR, and a broker that runs keeps its session. So each of them
-has a cause in the timeline, or is Kafka's own doing. Causes are:
+an election apart), a follower that fetches stays in the ISR, a broker that runs keeps its session, and a controller its
+office (the leader of a quorum as long as voters hear it, KIP-595). So each of them has a cause in the timeline, or is
+Kafka's own doing. Causes are:
 
 - a fault that struck a node which the change concerns, while it lasts and `after_ns` longer. These are the broker, the
   leaders of its partition, and who coordinates: ZooKeeper, KRaft's controllers, the broker that is the controller. A
   machine under pressure concerns everybody, and faults of clients nobody;
 - what the engine did to such a node's container, whoever asked for it;
-- the start of a broker until it is registered;
+- the start of a broker until it is registered, and that of one of KRaft's controllers;
 - what an administrator asked for: a reassignment, an election, a setting, another controller (`PLANNED`);
 - an automatic rebalance, where it is on: the preferred leader, which is in sync, leads;
 - an observer that saw nothing meanwhile: nobody knows what happened.
 
 A partition that nobody leads, or whose leader's process is not up, gets another leader, and whose process is not up
-leaves the ISR. That follows from the end of a process, which has a cause or is told as an anomaly of its own.
+leaves the ISR, or its office. That follows from the end of a process, which has a cause or is told as an anomaly of its
+own.
 
 A machine that stood still, or on which processes wait for a CPU, may end a session and hold up a follower. What it may
 have done is a doubt, and no anomaly (`Change.by_machine`).
@@ -27,7 +29,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Literal
 
-from checks.claims.basis import ELECTION_MS, session_bound_ms, session_ms
+from checks.claims.basis import ELECTION_MS, session_bound_ms, session_ms, setting_ms
 from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence.events import NO_LEADER, Container, DeleteTopic, MoveReplica, Partition, Reassign, Step, of
 from evidence.faults.base import FaultProof
@@ -40,7 +42,7 @@ from evidence.run import RunRecord
 from evidence.run_state import ALIVE, UP, FaultFact, RunState
 from evidence.spans import NEVER_NS, Span
 
-What = Literal["election", "isr-shrink", "fencing"]
+What = Literal["election", "isr-shrink", "fencing", "controller-change"]
 
 OF_CLIENTS: Final[tuple[type[FaultProof], ...]] = (FreezeClientProof, KillClientProof, ResetProof, WithheldProof)
 PLANNED: Final = (
@@ -67,6 +69,10 @@ SETTLED_NS: Final = 5_000_000_000
 Ours: nothing is documented of it."""
 SESSION_MS: Final = 18_000
 """The longest default of a session: zookeeper.session.timeout.ms from 2.5 on (KIP-537)."""
+QUORUM_FETCH: Final = "controller.quorum.fetch.timeout.ms"
+QUORUM_FETCH_MS: Final = 2000
+"""Its default (KIP-595): after so long a voter that does not hear the leader asks to be elected, and a leader that no
+majority has heard of gives up half as much later (KAFKA-15489)."""
 SHARE: Final = 0.5
 """The machine may be the reason of a change if it held somebody up, shortly before, for so much of the time that a
 session lasts, or that a follower may lag. Ours. A broker tells of itself several times in a session (to ZooKeeper after
@@ -77,15 +83,17 @@ less was heard in time, or had caught up.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A leader was replaced or elected again, a follower left the ISR, or a session ended, of a process that was up."""
+    """A leader was replaced or elected again, a follower left the ISR, a session ended, or the controller was another,
+    in another epoch or nobody, of a process that was up.
+    """
 
     what: What
     at_ns: int
     node: str
-    """The leader that was, who left the ISR, or whose session ended."""
+    """The leader or controller that was, who left the ISR, or whose session ended."""
     where: TopicPartition | None = None
     leaders: frozenset[str] = frozenset()
-    """The nodes that led the partition then and shortly before."""
+    """The nodes that led the partition then and shortly before; of a controller, those that elect it."""
     detail: dict[str, Any] = field(default_factory=dict)
     limit_ns: int
     """How long a session lasts, or a follower may lag."""
@@ -106,6 +114,7 @@ class Change:
             "election": f"an election{of}, which {self.node} had led",
             "isr-shrink": f"{self.node} left the ISR{of}",
             "fencing": f"the session of {self.node} ended",
+            "controller-change": f"{self.node} was the controller no more, or in another epoch",
         }[self.what]
 
     def row(self) -> dict[str, Any]:
@@ -149,7 +158,8 @@ def changes(run_state: RunState, run: RunRecord, where: TopicPartition | None = 
         found = [*_of_partition(run_state, run, run_state.states.get(where, ()))]
     else:
         states = run_state.states.values()
-        found = [*_fenced(run_state, run), *(one for each in states for one in _of_partition(run_state, run, each))]
+        found = [*_fenced(run_state, run), *_deposed(run_state, run)]
+        found += (one for each in states for one in _of_partition(run_state, run, each))
     return sorted(found, key=lambda one: one.at_ns)
 
 
@@ -228,9 +238,11 @@ def _reassigned_ns(run_state: RunState, asked: Reassign) -> int:
 
 
 def _starts(run_state: RunState) -> Iterator[Cause]:
-    """From the start of each broker until it is registered."""
+    """From the start of each broker until it is registered, and the starts of who coordinates: a voter that begins may
+    ask to be elected before it has heard the leader.
+    """
     for event in of(run_state.events, Container):
-        if event.action == "start" and event.node.startswith("broker-"):
+        if event.action == "start":
             alive = (one.begin_ns for one in run_state.registrations.get(event.node, ()) if one.value == ALIVE)
             registered_ns = next((at_ns for at_ns in alive if at_ns >= event.at_ns), event.at_ns)
             yield Cause((event.at_ns, registered_ns), frozenset({event.node}))
@@ -252,6 +264,21 @@ def _fenced(run_state: RunState, run: RunRecord) -> Iterator[Change]:
                     limit_ns=_session_ns(run, node),
                     held_up_ns=_held_up_ns(run_state, run, "fencing", after.begin_ns),
                 )
+
+
+def _deposed(run_state: RunState, run: RunRecord) -> Iterator[Change]:
+    """Each end of an office of a controller whose process is up."""
+    for before, after in pairwise(run_state.controllers):
+        if before.value and run_state.condition_at(before.value, after.begin_ns) == UP:
+            yield Change(
+                what="controller-change",
+                at_ns=after.begin_ns,
+                node=before.value,
+                leaders=frozenset(run_state.coordinators),
+                detail={"controller": after.value, "office": after.detail, "office_before": before.detail},
+                limit_ns=_office_ns(run, before.value),
+                held_up_ns=_held_up_ns(run_state, run, "controller-change", after.begin_ns),
+            )
 
 
 def _of_partition(run_state: RunState, run: RunRecord, states: Sequence[Partition]) -> Iterator[Change]:
@@ -323,6 +350,13 @@ def _leaders(run_state: RunState, where: TopicPartition, begin_ns: int, end_ns: 
 
 def _session_ns(run: RunRecord, node: str) -> int:
     return (session_ms(run, node) or SESSION_MS) * 1_000_000
+
+
+def _office_ns(run: RunRecord, node: str) -> int:
+    """How long a controller that nobody hears of keeps its office: its session, or what voters wait for a leader."""
+    if run.mode == "zookeeper" and node.startswith("broker-"):
+        return _session_ns(run, node)
+    return setting_ms(run, QUORUM_FETCH, QUORUM_FETCH_MS) * 1_000_000
 
 
 def _keeps_session(run_state: RunState, node: str, at_ns: int) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from checks import excuses
-from checks.anomalies.availability import LIMIT_NS, broker_exit, no_leader, stuck_isr, unreadable
+from checks.anomalies.availability import LIMIT_NS, broker_exit, no_controller, no_leader, stuck_isr, unreadable
 from checks.anomalies.min_insync import acknowledged_below_min_insync, too_small
 from checks.catalogue import permitted
 from evidence.engine import ContainerAction
@@ -277,6 +277,74 @@ def test_a_dead_leader_that_is_named_on_though_somebody_could_lead() -> None:
 )
 def test_a_dead_leader_that_nobody_can_be_asked_to_replace(seen: RunState) -> None:
     assert no_leader(seen) == []
+
+
+# no-controller
+
+END = Moment(name="07-final", begun_ns=0)
+
+
+def controlled(*more: Event, source: Any = "kraft", end_s: float = 10 + LONG_S) -> RunState:
+    """With ZooKeeper nobody, with KRaft one of three that is dead, is the controller from the tenth second on."""
+    if source == "zookeeper":
+        begun = [docker(1, "zookeeper", "start"), *well("broker-1", "broker-2")]
+        begun.append(at(10 * SECOND, Controller(source=source, node=None, epoch=1)))
+    else:
+        begun = [*well("broker-1"), *(docker(1, f"controller-10{number}", "start") for number in range(3))]
+        begun += [docker(10, "controller-100", "die", 137)]
+    return run_state_of(*begun, *more, at(round(end_s * SECOND), END))
+
+
+def test_nobody_is_the_controller_though_somebody_could_be() -> None:
+    (row,) = no_controller(controlled(source="zookeeper"))
+    assert (row["could_be"], row["at_ns"], row["without_ms"]) == (["broker-1", "broker-2"], 10 * SECOND, LONG_S * 1000)
+    (row,) = no_controller(controlled())
+    assert (row["node"], row["without_ms"]) == ("controller-100", LONG_S * 1000)
+    assert sorted(row["could_be"]) == ["controller-101", "controller-102"]
+    # A quorum that nobody leads and of which the engine tells nothing.
+    nobody = at(10 * SECOND, Controller(source="kraft", node=None, epoch=2))
+    assert len(no_controller(run_state_of(*well("broker-1"), nobody, at((10 + LONG_S) * SECOND, END)))) == 1
+
+
+@pytest.mark.parametrize("kill", ["controller-100", "controller-101"], ids=["its own death", "another voter's"])
+def test_the_death_of_the_controller_is_no_reason_and_that_of_another_is(kill: str) -> None:
+    killed = [fault(9, "inject", "kill", kill), fault(10, "verified", "kill", kill)]
+    assert len(no_controller(controlled(*killed))) == (kill == "controller-100")
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        controlled(end_s=30),
+        controlled(source="zookeeper", end_s=30),
+        controlled(docker(20, "controller-101", "die", 137)),
+        controlled(at(11 * SECOND, Controller(source="kraft", node="controller-101", epoch=2))),
+        controlled(docker(20, "controller-100", "start")),
+        controlled(docker(20, "zookeeper", "die", 137), source="zookeeper"),
+        controlled(docker(20, "broker-1", "die"), docker(20, "broker-2", "die"), source="zookeeper"),
+        controlled(at(30 * SECOND, Controller(source="zookeeper", node="broker-1", epoch=2)), source="zookeeper"),
+        controlled(fault(5, "inject", "cut", "broker-1, zookeeper"), source="zookeeper"),
+        controlled(*blind(30), source="zookeeper"),
+        controlled(still(30)),
+        run_state_of(*well("broker-1"), at(200 * SECOND, END)),
+    ],
+    ids=[
+        "not for long",
+        "not for long, with ZooKeeper",
+        "there is no majority",
+        "another is elected",
+        "it is back",
+        "there is no ZooKeeper",
+        "there are no brokers",
+        "a broker is elected",
+        "a fault lasts",
+        "the observer was blind",
+        "the machine stood still",
+        "there is one",
+    ],
+)
+def test_a_controller_that_nobody_can_be_asked_to_be(seen: RunState) -> None:
+    assert no_controller(seen) == []
 
 
 # stuck-isr

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from checks.anomalies.spontaneous import spontaneous_election, spontaneous_fencing, spontaneous_isr_shrink
+from checks.anomalies.spontaneous import (
+    spontaneous_controller_change,
+    spontaneous_election,
+    spontaneous_fencing,
+    spontaneous_isr_shrink,
+)
 from checks.claims.spontaneous import after_ns, spontaneous
 from evidence.events import Broker, Controller, Event, Machine, Partition, Reassign, Step, Waits
 from evidence.run import RunRecord
@@ -44,9 +49,10 @@ IN_OFFICE = at(9 * SECOND, Controller(source="kraft", node="broker-3", epoch=2))
 
 
 def names(*events: Event, run: RunRecord = RUN) -> list[str]:
-    """Of what is found: which anomalies, each once."""
-    run_state = run_state_of(*UP, CREATED, *events)
-    checks = (spontaneous_election, spontaneous_isr_shrink, spontaneous_fencing)
+    """Of what is found: which anomalies, each once. A controller that is in office early is the first."""
+    own = any(isinstance(one, Controller) and one.at_ns < 10 * SECOND for one in events)
+    run_state = run_state_of(*(UP[1:] if own else UP), CREATED, *events)
+    checks = (spontaneous_election, spontaneous_isr_shrink, spontaneous_fencing, spontaneous_controller_change)
     return [check.__name__.removeprefix("spontaneous_") for check in checks if check(run_state, run)]
 
 
@@ -257,3 +263,84 @@ def test_a_fenced_follower_is_held_to_its_session_and_not_to_its_lag() -> None:
     found = spontaneous(run_state_of(*UP, CREATED, FENCED, shrunk), RUN)
     assert [(one.what, one.limit_ns) for one in found] == [("fencing", 4 * SECOND), ("isr-shrink", 4 * SECOND)]
     assert [one.text for one in found] == ["the session of broker-2 ended", "broker-2 left the ISR of t-0"]
+
+
+# The controller
+
+
+def office(at_s: float, node: str | None, epoch: int, source: Any = "kraft") -> Controller:
+    return at(round(at_s * SECOND), Controller(source=source, node=node, epoch=epoch))
+
+
+QUORUM: list[Event] = [docker(1, f"controller-10{number}", "start") for number in range(3)]
+KEEPER: list[Event] = [docker(1, "zookeeper", "start"), office(9, "broker-3", 2, "zookeeper")]
+REPLACED = office(60, "controller-101", 2)
+RESIGNED = office(60, None, 2, "zookeeper")
+IN_ZOOKEEPER = replace(RUN, mode="zookeeper", settings={**STEADY, "zookeeper.session.timeout.ms": "4000"})
+
+
+def test_a_controller_that_is_replaced_for_no_reason() -> None:
+    assert names(*QUORUM) == []
+    assert names(*QUORUM, REPLACED) == ["controller_change"]
+    assert names(*QUORUM, office(60, "controller-100", 2)) == ["controller_change"]
+    assert names(*KEEPER, RESIGNED, run=IN_ZOOKEEPER) == ["controller_change"]
+    # Whoever is elected next has a reason: nobody is the controller.
+    back = office(61, "broker-1", 3, "zookeeper")
+    (row,) = spontaneous_controller_change(run_state_of(*UP[1:], *KEEPER, RESIGNED, back), IN_ZOOKEEPER)
+    assert (row["node"], row["at_ns"], row["controller"]) == ("broker-3", 60 * SECOND, "")
+    assert (row["office_before"], row["office"], row["limit_ms"]) == ("epoch 2", "epoch 2", 4000)
+
+
+def test_a_quorum_that_elects_all_the_time() -> None:
+    changes = [office(10 + 2 * number, f"controller-10{number % 3}", 2 + number) for number in range(60)]
+    assert len(spontaneous_controller_change(run_state_of(*UP, *QUORUM, *changes), RUN)) == 60
+
+
+@pytest.mark.parametrize(
+    ("events", "explained"),
+    [
+        ([docker(20, "controller-100", "die", 137)], True),
+        (struck("freeze", "controller-100", 20, 59), True),
+        (struck("freeze", "controller-102", 20, 60 - LATER_S), True),
+        (struck("freeze", "controller-102", 20, 59.9 - LATER_S), False),
+        (struck("freeze", "broker-1", 20, None), False),
+        (struck("freeze-client", "producer-1", 20, None), False),
+        (struck("cpu-pressure", "broker-3", 20, None), True),
+        ([docker(56, "controller-102", "start")], True),
+        ([docker(54, "controller-102", "start")], False),
+        (blind(59), True),
+        (step("move the controller", 58, 59), True),
+        ([still(58)], True),
+        ([still(40)], False),
+        ([waits(0.12)], True),
+        ([waits(0.11)], False),
+    ],
+    ids=[
+        "it was down",
+        "it was frozen",
+        "another voter was frozen",
+        "another voter was frozen longer before",
+        "a broker's fault",
+        "a client's fault",
+        "pressure on the machine",
+        "a voter began",
+        "a voter had begun before",
+        "the observer was blind",
+        "somebody moved it",
+        "the machine stood still",
+        "it stood still before",
+        "somebody waited for half of what voters wait",
+        "somebody waited for less",
+    ],
+)
+def test_what_explains_that_a_quorum_elects(events: list[Event], explained: bool) -> None:
+    voters = [one for one in QUORUM if one not in events and not (events[0].at_ns > 50 * SECOND and one is QUORUM[2])]
+    assert names(*voters, *events, REPLACED) == ([] if explained else ["controller_change"])
+
+
+@pytest.mark.parametrize(
+    ("node", "explained"), [("broker-3", True), ("zookeeper", True), ("broker-1", False)], ids=["own", "keeper", "not"]
+)
+def test_what_explains_that_a_session_of_the_controller_ends(node: str, explained: bool) -> None:
+    struck_by = struck("freeze", node, 20, 59)
+    assert names(*KEEPER, *struck_by, RESIGNED, run=IN_ZOOKEEPER) == ([] if explained else ["controller_change"])
