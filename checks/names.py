@@ -55,6 +55,7 @@ ANOMALIES: Final = frozenset(
         "no-leader",
         "nonmonotonic-poll",
         "nonmonotonic-send",
+        "not-registered",
         "phantom",
         "poll-skip",
         "precommitted-read",

@@ -7,7 +7,7 @@ lasts that could, no observer was blind, the machine did not stand still, and no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from checks import excuses
@@ -29,6 +29,11 @@ LIMIT_NS: Final = 45_000_000_000
 most 30 s by default, and the longest recovery of a log in a run some seconds."""
 FINAL: Final = "final"
 ZOOKEEPER: Final = "zookeeper"
+VOTER: Final = "controller-"
+"""How the nodes are called that are KRaft's controllers."""
+REGISTERED: Final = (
+    "KIP-631 (brokers register and send heartbeats); KAFKA-7165 (an expired session's registration failed for ever)"
+)
 QUORUM: Final = "KIP-595 (a majority of the voters elects a leader); Kafka documentation, Operations: KRaft, ZooKeeper"
 DEATH_AND_START: Final = (EndProof, StartProof)
 
@@ -86,17 +91,18 @@ def broker_exit(run_state: RunState) -> list[Evidence]:
 def no_leader(run_state: RunState) -> list[Evidence]:
     """A partition had no leader for long, although a replica of its ISR was alive.
 
-    States without a leader, or whose leader was dead and not registered, that lasted for 45 s in which no fault lasted
-    anywhere but that death, there was a controller, and a member of the ISR was registered and up.
+    States without a leader, or whose leader was not registered, that lasted for 45 s in which no fault lasted anywhere
+    but that leader's death, there was a controller, and a member of the ISR was registered and up. Whether the leader's
+    process is up is no matter: its session is over, and the controller replaces it.
     """
     found: list[Evidence] = []
     for (topic, partition), intervals in run_state.partitions.items():
         for state in intervals:
-            span = _without_leader(run_state, state)
-            if span is not None and (could := _could_lead(run_state, state, *span)):
-                waited_ms = round((span[1] - span[0]) / 1e6)
-                row = {"topic": topic, "partition": partition, "at_ns": span[0], "without_ms": waited_ms}
-                found.append(row | {"leader": state.leader, "isr": list(state.isr), "could_lead": could})
+            for begin_ns, end_ns in _without_leader(run_state, state):
+                if could := _could_lead(run_state, state, begin_ns, end_ns):
+                    waited_ms = round((end_ns - begin_ns) / 1e6)
+                    row = {"topic": topic, "partition": partition, "at_ns": begin_ns, "without_ms": waited_ms}
+                    found.append(row | {"leader": state.leader, "isr": list(state.isr), "could_lead": could})
     return found
 
 
@@ -108,9 +114,11 @@ def no_controller(run_state: RunState) -> list[Evidence]:
     With ZooKeeper, it was up, and so was a registered broker; with KRaft, a majority of the controllers was.
     """
     found: list[Evidence] = []
+    last = ""
     for office in run_state.controllers:
+        last = office.value or last
         for begin_ns, end_ns in _without_controller(run_state, office):
-            if could := _could_control(run_state, office.value, begin_ns, end_ns):
+            if could := _could_control(run_state, last, begin_ns, end_ns):
                 row = {"node": office.value} if office.value else {}
                 without_ms = round((end_ns - begin_ns) / 1e6)
                 found.append(row | {"at_ns": begin_ns, "without_ms": without_ms, "could_be": could})
@@ -121,50 +129,40 @@ def _without_controller(run_state: RunState, office: Interval) -> list[Span]:
     """From when to when nobody was the controller in a term: all the time, or while the one that is named was down."""
     if not office.value:
         return [(office.begin_ns, office.end_ns)]
-    down = (one for one in run_state.processes.get(office.value, ()) if one.value == DOWN)
-    spans = ((max(one.begin_ns, office.begin_ns), min(one.end_ns, office.end_ns)) for one in down)
-    return [(begin_ns, end_ns) for begin_ns, end_ns in spans if begin_ns < end_ns]
+    return _parts((one for one in run_state.processes.get(office.value, ()) if one.value == DOWN), office)
 
 
-def _could_control(run_state: RunState, dead: str, begin_ns: int, end_ns: int) -> list[str]:
-    """Who could have been elected for long at the end of this time."""
+def _could_control(run_state: RunState, last: str, begin_ns: int, end_ns: int) -> list[str]:
+    """Who could have been elected for long at the end of this time, after the last controller: another of KRaft's
+    controllers after one of these, with which ZooKeeper's part is over (KIP-866).
+    """
     at_ns = end_ns - 1
-    since_ns = max(begin_ns, calm_since(run_state, at_ns, dead))
+    since_ns = max(begin_ns, calm_since(run_state, at_ns, last))
 
     def long(begun_ns: int | None) -> bool:
         return begun_ns is not None and at_ns - max(begun_ns, since_ns) >= LIMIT_NS
 
-    if ZOOKEEPER not in run_state.coordinators and (voters := _voters(run_state)):
+    if ZOOKEEPER not in run_state.coordinators or last.startswith(VOTER):
+        voters = sorted(one for one in {*run_state.coordinators, last} if one.startswith(VOTER))
         up = [node for node in voters if long(up_since(run_state, node, at_ns))]
         return up if 2 * len(up) > len(voters) else []
     if not long(up_since(run_state, ZOOKEEPER, at_ns)):
         return []
-    return [node for node in run_state.registrations if node != dead and long(well_since(run_state, node, at_ns))]
+    return [node for node in run_state.registrations if long(well_since(run_state, node, at_ns))]
 
 
-def _voters(run_state: RunState) -> set[str]:
-    """KRaft's controllers: those of which the engine told, or that were in office."""
-    named = {*run_state.coordinators, *(one.value for one in run_state.controllers)}
-    return {node for node in named if node.startswith("controller-")}
-
-
-def _without_leader(run_state: RunState, state: PartitionInterval) -> tuple[int, int] | None:
-    """From when to when nobody led a partition in a state: all the time, or while its leader was down and not
-    registered.
-    """
+def _without_leader(run_state: RunState, state: PartitionInterval) -> list[Span]:
+    """From when to when nobody led a partition in a state: all the time, or while its leader was not registered."""
     if state.leader == NO_LEADER:
-        return state.begin_ns, state.end_ns
-    node = broker(state.leader)
-    gone = (one for one in run_state.registrations.get(node, ()) if one.value != ALIVE)
-    spans = ((max(one.begin_ns, state.begin_ns), min(one.end_ns, state.end_ns)) for one in gone)
-    return next(
-        (
-            (begin_ns, end_ns)
-            for begin_ns, end_ns in spans
-            if begin_ns < end_ns and run_state.condition_at(node, begin_ns) == DOWN
-        ),
-        None,
-    )
+        return [(state.begin_ns, state.end_ns)]
+    gone = (one for one in run_state.registrations.get(broker(state.leader), ()) if one.value != ALIVE)
+    return _parts(gone, state)
+
+
+def _parts(intervals: Iterable[Interval], within: Interval | PartitionInterval) -> list[Span]:
+    """From when to when each of them lasted within another."""
+    spans = ((max(one.begin_ns, within.begin_ns), min(one.end_ns, within.end_ns)) for one in intervals)
+    return [(begin_ns, end_ns) for begin_ns, end_ns in spans if begin_ns < end_ns]
 
 
 def _could_lead(run_state: RunState, state: PartitionInterval, begin_ns: int, end_ns: int) -> list[str]:
@@ -176,6 +174,38 @@ def _could_lead(run_state: RunState, state: PartitionInterval, begin_ns: int, en
         return []
     well = {node: well_since(run_state, node, at_ns) for node in map(broker, state.isr)}
     return [node for node, begun in well.items() if begun is not None and at_ns - max(begun, since_ns) >= LIMIT_NS]
+
+
+@anomaly("not-registered", source=REGISTERED, basis=Basis.KIP, reads=(CLUSTER,))
+def not_registered(run_state: RunState) -> list[Evidence]:
+    """A broker that was up and could reach its coordinator was not registered for long.
+
+    Brokers that were gone, or fenced, for 45 s in which their processes were up, no fault lasted anywhere, and
+    ZooKeeper, or KRaft's controller, was up. A broker whose session is over begins another, however often that fails.
+    """
+    found: list[Evidence] = []
+    for node, intervals in run_state.registrations.items():
+        for one in intervals:
+            at_ns = one.end_ns - 1
+            up_ns, keeper_ns = up_since(run_state, node, at_ns), _keeper_since(run_state, at_ns)
+            if one.value == ALIVE or up_ns is None or keeper_ns is None:
+                continue
+            since_ns = max(one.begin_ns, up_ns, keeper_ns, calm_since(run_state, at_ns))
+            if at_ns - since_ns >= LIMIT_NS:
+                row = {"node": node, "at_ns": one.begin_ns, "state": one.value}
+                found.append(row | {"could_for_ms": round((one.end_ns - since_ns) / 1e6)})
+    return found
+
+
+def _keeper_since(run_state: RunState, at_ns: int) -> int | None:
+    """Since when, at a time, who keeps registrations is up: ZooKeeper, or the controller that KRaft has; None if it is
+    not.
+    """
+    if ZOOKEEPER in run_state.coordinators:
+        return up_since(run_state, ZOOKEEPER, at_ns)
+    office = run_state.controller_at(at_ns)
+    begun_ns = up_since(run_state, office.value, at_ns) if office is not None and office.value else None
+    return None if office is None or begun_ns is None else max(office.begin_ns, begun_ns)
 
 
 @anomaly(

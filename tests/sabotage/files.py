@@ -790,6 +790,8 @@ DUTIES: Final = (
         ("a session ended for no reason", _at_the_end(_lost_session, MINUTE_NS, MINUTE_NS), "spontaneous-fencing"),
         ("the controller was elected again for no reason", _at_the_end(_in_another_office, MINUTE_NS, MINUTE_NS),
          "spontaneous-controller-change"),
+        ("its session ended and it never registered again", _at_the_end(_lost_session, end_ns=MINUTE_NS),
+         "not-registered"),
         ("there was no controller for a minute", _at_the_end(_controlled_by_nobody, end_ns=MINUTE_NS), "no-controller"),
         ("who was not in sync led", _led_from_outside, "unclean-election"),
         ("acks=all was acknowledged by three of four", _asks_for_four, "acknowledged-below-min-insync"),

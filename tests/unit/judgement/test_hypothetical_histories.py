@@ -143,7 +143,7 @@ def test_h5_a_contradicted_claim_outranks_a_wait_that_ended() -> None:
     assert judge(failed | {"sequence": STOPPED | {"faults": None}}, PROVED, told).verdict == "error"
 
 
-@pytest.mark.parametrize("name", ["stuck-isr", "no-leader", "no-controller", "unreadable"])
+@pytest.mark.parametrize("name", ["stuck-isr", "no-leader", "no-controller", "not-registered", "unreadable"])
 def test_h13_h23_what_is_not_well_again_at_the_end(name: str) -> None:
     assert judge(KAFKA, PROVED, found(name)).verdict == "unexpected"
     permitted = KAFKA | {"documented": NOTHING | {"out_of_sync": True}}
