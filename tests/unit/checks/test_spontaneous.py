@@ -14,7 +14,7 @@ from checks.anomalies.spontaneous import (
     spontaneous_isr_shrink,
 )
 from checks.claims.spontaneous import after_ns, spontaneous
-from evidence.events import Broker, Controller, Event, Machine, Partition, Reassign, Step, Waits
+from evidence.events import Broker, Controller, Event, Fault, Machine, Partition, Reassign, Step, Waits
 from evidence.run import RunRecord
 from tests.records import run_record
 from tests.unit.checks.test_availability_anomalies import SECOND, blind, docker, fault, run_state_of, still, well
@@ -185,6 +185,22 @@ def test_a_reassignment_explains_what_happens_until_it_is_done() -> None:
     assert names(asked, led(22, 2, (2, 3), 1, replicas=(2, 3)), led(60, 3, (2, 3), 2, replicas=(2, 3))) == ["election"]
 
 
+def test_a_reassignment_that_is_never_done_explains_its_own_partition() -> None:
+    asked = at(20 * SECOND, Reassign(topic="t", partition=0, replicas=(2, 3), by="x"))
+    other = [led(at_s, leader, (1, 2, 3), epoch, partition=1) for at_s, leader, epoch in ((2, 1, 0), (60, 2, 1))]
+    assert names(asked, ELECTED) == []
+    assert names(asked, *other) == names(asked, *other, ELECTED) == ["election"]
+    assert names(asked, FENCED) == ["fencing"]
+
+
+def test_a_follower_may_begin_to_fetch_later_than_it_may_lag() -> None:
+    new = [led(50, 1, (1, 2, 3), partition=1), led(54, 1, (1, 3), partition=1)]
+    assert names(*new) == []
+    assert names(new[0], led(56, 1, (1, 3), partition=1)) == ["isr_shrink"]
+    assert names(new[0], led(54, 2, (1, 2, 3), 1, partition=1)) == ["election"]
+    assert names(*new, led(54, 1, (1, 3))) == ["isr_shrink"]
+
+
 def test_who_is_no_replica_any_more_leaves_the_isr() -> None:
     assert names(led(60, 1, (1, 3), replicas=(1, 3))) == []
 
@@ -344,3 +360,68 @@ def test_what_explains_that_a_quorum_elects(events: list[Event], explained: bool
 def test_what_explains_that_a_session_of_the_controller_ends(node: str, explained: bool) -> None:
     struck_by = struck("freeze", node, 20, 59)
     assert names(*KEEPER, *struck_by, RESIGNED, run=IN_ZOOKEEPER) == ([] if explained else ["controller_change"])
+
+
+# What a fault can bring about
+
+
+def cut(*links: tuple[str, str], begin_s: float = 20, end_s: float | None = None) -> list[Event]:
+    """Packets are dropped from one to another, from a second to another."""
+    node = ", ".join(dict.fromkeys(end for link in links for end in link))
+    return [replace(one, links=links) for one in struck("cut", node, begin_s, end_s) if isinstance(one, Fault)]
+
+
+LED_BY_2 = led(3, 2, (1, 2, 3), 0)
+TO_3 = led(60, 3, (1, 2, 3), 1)
+
+
+def test_faults_of_clients_explain_nothing_of_brokers() -> None:
+    away = cut(("clients", "broker-1"), ("broker-1", "clients"))
+    assert [names(*away, one) for one in (ELECTED, SHRUNK, FENCED)] == [["election"], ["isr_shrink"], ["fencing"]]
+    assert names(*QUORUM, *away, REPLACED) == ["controller_change"]
+
+
+def test_what_lies_between_two_brokers_explains_that_one_does_not_follow_the_other() -> None:
+    apart, others = cut(("broker-1", "broker-2")), cut(("broker-2", "broker-3"))
+    assert [names(*apart, one) for one in (ELECTED, SHRUNK, FENCED)] == [["election"], [], ["fencing"]]
+    assert names(*others, SHRUNK) == ["isr_shrink"]
+    # But if the controller is one of them.
+    assert [names(IN_OFFICE, *others, one) for one in (ELECTED, SHRUNK, FENCED)] == [[], [], []]
+
+
+def test_what_lies_between_a_broker_and_who_coordinates_concerns_the_broker() -> None:
+    away = cut(("broker-1", "controller-100"), ("controller-100", "broker-1"))
+    assert names(*away, ELECTED) == names(*away, SHRUNK) == names(*away, registered(60, "broker-1", "fenced")) == []
+    assert names(*away, FENCED) == ["fencing"]
+    assert names(*away, LED_BY_2, TO_3) == names(*away, *cut(("broker-1", "broker-3")), LED_BY_2, TO_3) == ["election"]
+    assert names(*QUORUM, *away, REPLACED) == ["controller_change"]
+    assert names(*KEEPER, *cut(("broker-3", "zookeeper")), RESIGNED, run=IN_ZOOKEEPER) == []
+    between = cut(("controller-100", "controller-101"))
+    assert [names(*QUORUM, *between, one) for one in (REPLACED, ELECTED, FENCED)] == [[], [], []]
+
+
+def test_what_befalls_the_one_that_is_elected_takes_nobodys_place() -> None:
+    assert names(*struck("freeze", "broker-2", 20, None), ELECTED) == ["election"]
+    assert names(*struck("freeze", "broker-1", 20, None), ELECTED) == []
+
+
+def test_a_follower_may_have_been_away_between_two_looks_at_zookeeper() -> None:
+    again = [led(at_s, 1, (1, 2, 3), epoch, source="zookeeper") for at_s, epoch in ((2, 0), (60, 1))]
+    frozen = struck("freeze", "broker-2", 20, None)
+    assert (names(*again), names(*frozen, *again)) == (["election"], [])
+    assert names(*frozen, led(60, 1, (1, 2, 3), 1)) == ["election"]  # all of KRaft's log is read
+
+
+def test_a_controller_that_is_replaced_concerns_nobody_else_any_more() -> None:
+    keeper, later = docker(1, "zookeeper", "start"), office(25, "broker-1", 3)
+    begun = [keeper, IN_OFFICE, *struck("freeze", "broker-3", 20, None), later]
+    assert names(*begun, led(32, 2, (1, 2, 3), 1)) == []
+    assert names(*begun, ELECTED) == ["election"]
+    # When it is back it may not know that it is deposed.
+    assert names(keeper, IN_OFFICE, *struck("freeze", "broker-3", 20, 58), later, ELECTED) == []
+
+
+def test_each_broker_coordinates_where_nobody_else_does() -> None:
+    combined = [office(9, "broker-1", 2), *struck("freeze", "broker-3", 20, None)]
+    assert names(*combined, ELECTED) == []
+    assert names(docker(1, "zookeeper", "start"), *combined, ELECTED) == ["election"]
