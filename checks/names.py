@@ -34,6 +34,8 @@ ANOMALIES: Final = frozenset(
         "controller-epoch-regression",
         "correlated-crash",
         "corrupt-record",
+        "dead-replica-elected",
+        "dead-replica-in-isr",
         "delivered-too-often",
         "duplicate",
         "empty-isr",

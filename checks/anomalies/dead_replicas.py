@@ -1,0 +1,109 @@
+"""Brokers that the cluster takes for dead, and that are in an ISR, or are made to lead.
+
+With KRaft the controller decides both, in one log that is read whole. It takes a broker that it fences out of each ISR
+in the same batch, refuses those that are fenced to whoever asks (INELIGIBLE_REPLICA), and elects none of them
+(ClusterControlManager.isActive). With ZooKeeper the controller takes a broker whose session is over out of each ISR,
+but a leader that hears it fetch may take it in again. So there a broker is dead if its process is down as well, and has
+been for some seconds, for what was on its way may come after.
+
+The last member stays in an ISR although it is dead. Then nobody leads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+from checks.anomalies.availability import LIMIT_NS, calm_since, well_since
+from checks.anomaly import CLUSTER, anomaly
+from checks.claims.spontaneous import SETTLED_NS
+from evidence.basis import Basis
+from evidence.events import NO_LEADER, Partition
+from evidence.nodes import broker
+from evidence.records import TopicPartition
+from evidence.run_state import ALIVE, DOWN, PartitionInterval, RunState
+
+Evidence = dict[str, Any]
+
+FENCED: Final = "KIP-841 (fenced replicas are not in the ISR, and do not lead); KIP-903"
+
+
+@anomaly("dead-replica-in-isr", source=FENCED, basis=Basis.KIP, reads=(CLUSTER,))
+def dead_replica_in_isr(run_state: RunState) -> list[Evidence]:
+    """A broker that the cluster took for dead joined an ISR, or stayed in one.
+
+    With KRaft it was fenced; with ZooKeeper it was not registered, and its process was down. One that stays is found if
+    another led, registered and up, for 45 s in which there was a controller, and no fault lasted anywhere but that
+    death.
+    """
+    joined = (
+        _row((after.topic, after.partition), after.at_ns, number, after.leader, after.isr)
+        for before, after in _changes(run_state)
+        for number in sorted(set(after.isr) - set(before.isr))
+        if _dead(run_state, after, number)
+    )
+    return [*joined, *_stayed(run_state)]
+
+
+@anomaly("dead-replica-elected", source=FENCED, basis=Basis.KIP, reads=(CLUSTER,))
+def dead_replica_elected(run_state: RunState) -> list[Evidence]:
+    """A broker that the cluster took for dead was made the leader of a partition.
+
+    With KRaft it was fenced; with ZooKeeper it was not registered, and its process was down. Whether it was in the ISR,
+    eligible (KIP-966) or neither is no matter.
+    """
+    return [
+        _row((after.topic, after.partition), after.at_ns, after.leader, after.leader, after.isr)
+        for before, after in _changes(run_state)
+        if after.leader not in (NO_LEADER, before.leader) and _dead(run_state, after, after.leader)
+    ]
+
+
+def _changes(run_state: RunState) -> Iterator[tuple[Partition, Partition]]:
+    """Each state of a partition with that before it, but for topics that were made again."""
+    pairs = (pair for states in run_state.states.values() for pair in pairwise(states))
+    return ((before, after) for before, after in pairs if after.leader_epoch >= before.leader_epoch)
+
+
+def _dead(run_state: RunState, state: Partition, number: int) -> bool:
+    """Whether a broker was dead to the cluster before it stated this, and after."""
+    node, at_ns, kraft = broker(number), state.at_ns, state.source == "kraft"
+    gone = [one for one in run_state.registrations.get(node, ()) if one.value != ALIVE]
+    lasts = [one for one in gone if one.begin_ns < at_ns < one.end_ns]
+    if kraft or not lasts:
+        return bool(lasts)
+    died_ns = run_state.died_by(node, at_ns)
+    down = died_ns is not None and run_state.condition_at(node, at_ns) == DOWN
+    return down and at_ns - max(lasts[0].begin_ns, died_ns or 0) >= SETTLED_NS
+
+
+def _stayed(run_state: RunState) -> Iterator[Evidence]:
+    for where, states in run_state.partitions.items():
+        kraft = run_state.states[where][0].source == "kraft"
+        for state in states:
+            for number in sorted(set(state.isr) - {state.leader}):
+                stayed_ns = _stays_ns(run_state, state, broker(number), kraft=kraft)
+                if stayed_ns >= LIMIT_NS:
+                    row = _row(where, state.begin_ns, number, state.leader, state.isr)
+                    yield row | {"stayed_ms": round(stayed_ns / 1e6)}
+
+
+def _stays_ns(run_state: RunState, state: PartitionInterval, node: str, *, kraft: bool) -> int:
+    """For how long a dead broker was in the ISR at the end of a state, although it could have been taken out; 0 if it
+    was not.
+    """
+    at_ns = state.end_ns - 1
+    told = [one for one in run_state.registrations.get(node, ()) if one.begin_ns <= at_ns]
+    down = kraft or run_state.condition_at(node, at_ns) == DOWN
+    leads_ns = None if state.leader == NO_LEADER else well_since(run_state, broker(state.leader), at_ns)
+    if not told or told[-1].value == ALIVE or not down or leads_ns is None:
+        return 0
+    since_ns = max(state.begin_ns, told[-1].begin_ns, leads_ns, calm_since(run_state, at_ns, node))
+    controller = run_state.controller_at(since_ns)
+    return at_ns - since_ns if controller is not None and controller.value not in ("", node) else 0
+
+
+def _row(where: TopicPartition, at_ns: int, number: int, leader: int, isr: tuple[int, ...]) -> Evidence:
+    about = {"topic": where[0], "partition": where[1], "at_ns": at_ns, "node": broker(number)}
+    return about | {"leader": leader, "isr": list(isr)}
