@@ -7,7 +7,7 @@ lasts that could, no observer was blind, the machine did not stand still, and no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from checks import excuses
@@ -20,7 +20,7 @@ from evidence.nodes import broker
 from evidence.own_ends import own_ends
 from evidence.run import RunRecord
 from evidence.run_state import ALIVE, DOWN, UP, Interval, PartitionInterval, RunState
-from evidence.spans import Span
+from evidence.spans import Span, common
 
 Evidence = dict[str, Any]
 
@@ -32,7 +32,7 @@ ZOOKEEPER: Final = "zookeeper"
 VOTER: Final = "controller-"
 """How the nodes are called that are KRaft's controllers."""
 REGISTERED: Final = (
-    "KIP-631 (brokers register and send heartbeats); KAFKA-7165 (an expired session's registration failed for ever)"
+    "KIP-631 (brokers register and send heartbeats); KAFKA-7165 (a registration after an expired session failed)"
 )
 QUORUM: Final = "KIP-595 (a majority of the voters elects a leader); Kafka documentation, Operations: KRaft, ZooKeeper"
 DEATH_AND_START: Final = (EndProof, StartProof)
@@ -65,6 +65,16 @@ def up_since(run_state: RunState, node: str, at_ns: int) -> int | None:
     if run_state.condition_at(node, at_ns) != UP:
         return None
     return max((one.begin_ns for one in run_state.processes.get(node, ()) if one.begin_ns <= at_ns), default=0)
+
+
+def gone(run_state: RunState, node: str) -> list[Span]:
+    """From when to when the cluster took a broker, which had been registered, for dead."""
+    return [(one.begin_ns, one.end_ns) for one in run_state.registrations.get(node, ()) if one.value != ALIVE]
+
+
+def down(run_state: RunState, node: str) -> list[Span]:
+    """From when to when a node's process had ended."""
+    return [(one.begin_ns, one.end_ns) for one in run_state.processes.get(node, ()) if one.value == DOWN]
 
 
 @anomaly(
@@ -129,7 +139,7 @@ def _without_controller(run_state: RunState, office: Interval) -> list[Span]:
     """From when to when nobody was the controller in a term: all the time, or while the one that is named was down."""
     if not office.value:
         return [(office.begin_ns, office.end_ns)]
-    return _parts((one for one in run_state.processes.get(office.value, ()) if one.value == DOWN), office)
+    return common([(office.begin_ns, office.end_ns)], down(run_state, office.value))
 
 
 def _could_control(run_state: RunState, last: str, begin_ns: int, end_ns: int) -> list[str]:
@@ -155,14 +165,7 @@ def _without_leader(run_state: RunState, state: PartitionInterval) -> list[Span]
     """From when to when nobody led a partition in a state: all the time, or while its leader was not registered."""
     if state.leader == NO_LEADER:
         return [(state.begin_ns, state.end_ns)]
-    gone = (one for one in run_state.registrations.get(broker(state.leader), ()) if one.value != ALIVE)
-    return _parts(gone, state)
-
-
-def _parts(intervals: Iterable[Interval], within: Interval | PartitionInterval) -> list[Span]:
-    """From when to when each of them lasted within another."""
-    spans = ((max(one.begin_ns, within.begin_ns), min(one.end_ns, within.end_ns)) for one in intervals)
-    return [(begin_ns, end_ns) for begin_ns, end_ns in spans if begin_ns < end_ns]
+    return common([(state.begin_ns, state.end_ns)], gone(run_state, broker(state.leader)))
 
 
 def _could_lead(run_state: RunState, state: PartitionInterval, begin_ns: int, end_ns: int) -> list[str]:

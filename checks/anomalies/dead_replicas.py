@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final
 
-from checks.anomalies.availability import LIMIT_NS, calm_since, well_since
+from checks.anomalies.availability import LIMIT_NS, calm_since, down, gone, well_since
 from checks.anomaly import CLUSTER, anomaly
 from checks.claims.spontaneous import SETTLED_NS
 from evidence.basis import Basis
@@ -23,6 +23,7 @@ from evidence.events import NO_LEADER, Partition
 from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.run_state import ALIVE, DOWN, PartitionInterval, RunState
+from evidence.spans import Span, common
 
 Evidence = dict[str, Any]
 
@@ -67,15 +68,15 @@ def _changes(run_state: RunState) -> Iterator[tuple[Partition, Partition]]:
 
 
 def _dead(run_state: RunState, state: Partition, number: int) -> bool:
-    """Whether a broker was dead to the cluster before it stated this, and after."""
-    node, at_ns, kraft = broker(number), state.at_ns, state.source == "kraft"
-    gone = [one for one in run_state.registrations.get(node, ()) if one.value != ALIVE]
-    lasts = [one for one in gone if one.begin_ns < at_ns < one.end_ns]
-    if kraft or not lasts:
-        return bool(lasts)
+    """Whether a broker was dead to the cluster before it stated this, and still then."""
+    node, at_ns = broker(number), state.at_ns
+    told = [one for one in run_state.registrations.get(node, ()) if one.begin_ns <= at_ns][-1:]
+    dead = [one.begin_ns for one in told if one.value != ALIVE and one.begin_ns < at_ns]
+    if state.source == "kraft" or not dead:
+        return bool(dead)
     died_ns = run_state.died_by(node, at_ns)
-    down = died_ns is not None and run_state.condition_at(node, at_ns) == DOWN
-    return down and at_ns - max(lasts[0].begin_ns, died_ns or 0) >= SETTLED_NS
+    ended = died_ns is not None and run_state.condition_at(node, at_ns) == DOWN
+    return ended and at_ns - max(*dead, died_ns or 0) >= SETTLED_NS
 
 
 def _stayed(run_state: RunState) -> Iterator[Evidence]:
@@ -83,23 +84,26 @@ def _stayed(run_state: RunState) -> Iterator[Evidence]:
         kraft = run_state.states[where][0].source == "kraft"
         for state in states:
             for number in sorted(set(state.isr) - {state.leader}):
-                stayed_ns = _stays_ns(run_state, state, broker(number), kraft=kraft)
-                if stayed_ns >= LIMIT_NS:
-                    row = _row(where, state.begin_ns, number, state.leader, state.isr)
-                    yield row | {"stayed_ms": round(stayed_ns / 1e6)}
+                for span in _dead_in(run_state, broker(number), state, kraft=kraft):
+                    stayed_ns = _stays_ns(run_state, state.leader, broker(number), *span)
+                    if stayed_ns >= LIMIT_NS:
+                        row = _row(where, span[0], number, state.leader, state.isr)
+                        yield row | {"stayed_ms": round(stayed_ns / 1e6)}
 
 
-def _stays_ns(run_state: RunState, state: PartitionInterval, node: str, *, kraft: bool) -> int:
-    """For how long a dead broker was in the ISR at the end of a state, although it could have been taken out; 0 if it
-    was not.
-    """
-    at_ns = state.end_ns - 1
-    told = [one for one in run_state.registrations.get(node, ()) if one.begin_ns <= at_ns]
-    down = kraft or run_state.condition_at(node, at_ns) == DOWN
-    leads_ns = None if state.leader == NO_LEADER else well_since(run_state, broker(state.leader), at_ns)
-    if not told or told[-1].value == ALIVE or not down or leads_ns is None:
+def _dead_in(run_state: RunState, node: str, state: PartitionInterval, *, kraft: bool) -> list[Span]:
+    """From when to when a broker was dead to the cluster in a state."""
+    spans = common([(state.begin_ns, state.end_ns)], gone(run_state, node))
+    return spans if kraft else common(spans, down(run_state, node))
+
+
+def _stays_ns(run_state: RunState, leader: int, node: str, begin_ns: int, end_ns: int) -> int:
+    """For how long, at the end of this time, a dead broker could have been taken out of the ISR; 0 if it could not."""
+    at_ns = end_ns - 1
+    leads_ns = None if leader == NO_LEADER else well_since(run_state, broker(leader), at_ns)
+    if leads_ns is None:
         return 0
-    since_ns = max(state.begin_ns, told[-1].begin_ns, leads_ns, calm_since(run_state, at_ns, node))
+    since_ns = max(begin_ns, leads_ns, calm_since(run_state, at_ns, node))
     controller = run_state.controller_at(since_ns)
     return at_ns - since_ns if controller is not None and controller.value not in ("", node) else 0
 

@@ -12,8 +12,8 @@ Kafka's own doing. Causes are:
   concerns that broker. A machine under pressure concerns everybody, and faults of clients nobody;
 - what the engine did to such a node's container, whoever asked for it;
 - the start of a broker until it is registered, and that of one of KRaft's controllers;
-- that a partition is new: its leader counts from the moment that it leads, and followers begin to fetch when they are
-  told, which may take longer than a replica.lag.time.max.ms of less than a second (Partition.makeLeader, 2.2.2);
+- that a partition is new. Its leader counts from the moment that it leads, and followers fetch when they are told. That
+  may be later than a replica.lag.time.max.ms of less than a second (Partition.makeLeader, 2.2.2);
 - what an administrator asked for: a reassignment, an election, a setting, another controller (`PLANNED`). A
   reassignment that is not completed concerns its own partition;
 - an automatic rebalance, where it is on: the preferred leader, which is in sync, leads;

@@ -98,7 +98,7 @@ class Who:
         return self.broker(leader, f"leader of {t}")
 
     def running_brokers(self) -> set[int]:
-        """The brokers whose processes run, registered or not, and do not stand still."""
+        """The brokers whose processes run and are not paused, registered or not."""
         states = {number: node.state() for number, node in self._cluster.brokers.items()}
         return {number for number, state in states.items() if state["Running"] and not state.get("Paused")}
 

@@ -44,6 +44,10 @@ def test_a_fenced_broker_that_stays_in_the_isr() -> None:
     (row,) = dead_replica_in_isr(seen(*KILLED, FENCED))
     assert (row["topic"], row["partition"], row["node"], row["leader"]) == ("t", 0, "broker-3", 1)
     assert (row["isr"], row["stayed_ms"]) == ([1, 2, 3], LONG_S * 1000)
+    # Also if it is back before the end.
+    back: list[Event] = [fault(100, phase, "start", "broker-3", "f2") for phase in ("inject", "verified")]
+    back += [docker(100, "broker-3", "start"), registered(102, "broker-3", "unfenced")]
+    assert found(seen(*KILLED, FENCED, *back, until_s=200)) == ["stayed-3"]
     # It runs, and its session is over.
     assert found(seen(FENCED)) == ["stayed-3"]
 
@@ -81,6 +85,8 @@ def test_a_fenced_broker_joins_an_isr_and_leads() -> None:
     joined, elected = led(30, 1, (1, 2, 3)), led(32, 3, (3,), 1)
     assert found(seen(*KILLED, FENCED, SHRUNK, joined, led(31, 1, (1, 2)))) == ["joined-3"]
     assert found(seen(*KILLED, FENCED, SHRUNK, joined, elected, led(33, 1, (1, 2), 2))) == ["joined-3", "elected-3"]
+    last = run_state_of(*UP, CREATED, *KILLED, FENCED, led(24, -1, (3,), 1), led(32, 3, (3,), 2))
+    assert found(last) == ["elected-3"]
     # Of those that are eligible, and of whoever leads after nobody.
     eligible = led(26, -1, (), 1, elr=(3,))
     assert found(seen(*KILLED, FENCED, SHRUNK, eligible, led(32, 3, (3,), 2))) == ["joined-3", "elected-3"]
@@ -101,7 +107,7 @@ def test_who_is_back_may_join_and_lead() -> None:
     assert found(seen(*KILLED, FENCED, SHRUNK, *made_again)) == []
 
 
-def in_zookeeper(*events: Partition, down: bool = True) -> RunState:
+def in_zookeeper(*events: Event, down: bool = True) -> RunState:
     """Broker 3 is gone at the 24th second, with its process or without."""
     gone = at(24 * SECOND, Broker(source="zookeeper", node="broker-3", state="gone"))
     return run_state_of(*UP, *(KILLED if down else []), gone, *events, at_end(24 + LONG_S))
@@ -114,6 +120,7 @@ def zk(at_s: float, *state: Any) -> Partition:
 def test_with_zookeeper_a_leader_may_hear_whoever_has_no_session() -> None:
     begun = zk(2, 1, (1, 2, 3))
     assert found(in_zookeeper(begun)) == ["stayed-3"]
+    assert found(in_zookeeper(begun, docker(22 + LONG_S, "broker-3", "start"))) == []
     assert found(in_zookeeper(begun, down=False)) == []
     shrunk = [begun, zk(24, 1, (1, 2))]
     joined = [zk(30, 1, (1, 2, 3)), zk(31, 3, (1, 2, 3), 1), zk(32, 1, (1, 2), 2)]
