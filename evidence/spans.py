@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Final
 
 Span = tuple[int, int]
@@ -27,6 +28,16 @@ def overlap_ns(one: Span, others: Iterable[Span]) -> int:
     3
     """
     return sum(max(0, min(end_ns, one[1]) - max(begin_ns, one[0])) for begin_ns, end_ns in others)
+
+
+def common(ones: Iterable[Span], others: Iterable[Span]) -> list[Span]:
+    """What each of some has in common with each of others, where that is more than a moment.
+
+    >>> common([(0, 10), (20, 30)], [(5, 25), (30, 40)])
+    [(5, 10), (20, 25)]
+    """
+    shared = ((max(one[0], other[0]), min(one[1], other[1])) for one, other in product(ones, others))
+    return [(begin_ns, end_ns) for begin_ns, end_ns in shared if begin_ns < end_ns]
 
 
 def within(at_ns: int, spans: Iterable[Span]) -> bool:

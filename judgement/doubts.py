@@ -212,8 +212,8 @@ def foreign_events(run_state: RunState) -> list[Doubt]:
 
 
 def changes_by_machine(run: RunRecord, run_state: RunState) -> list[str]:
-    """Elections, shrinks of an ISR and ends of sessions that nothing but a machine that was busy, or stood still, may
-    explain: whether Kafka did them by itself is not known.
+    """Elections, shrinks of an ISR and ends of sessions and offices that nothing but a machine that was busy, or stood
+    still, may explain: whether Kafka did them by itself is not known.
     """
     return [
         f"nothing of the run explains this, but the machine may: {one.text} (shortly before, some process waited for a "

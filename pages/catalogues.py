@@ -17,7 +17,7 @@ SECOND_NS: Final = 1_000_000_000
 LIMITS: Final = (
     (
         f"{availability.LIMIT_NS // SECOND_NS} s",
-        "no-leader, stuck-isr, unreadable",
+        "no-controller, no-leader, not-registered, stuck-isr, unreadable, dead-replica-in-isr (of one that stays)",
         "replica.lag.time.max.ms is 30 s by default and looked at each half of it: what depends on it has come after "
         "45 s; sessions are shorter (18 s with ZooKeeper, 9 s with KRaft, by default)",
     ),

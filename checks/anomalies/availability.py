@@ -1,4 +1,4 @@
-"""Kafka's duties after the faults: brokers stay up, partitions have leaders, replicas return, records can be read.
+"""Kafka's duties after the faults: brokers stay up, others lead and control, replicas return, records can be read.
 
 A violation loses no record at once and gives no client a wrong answer, but it wakes an operator. Each is found in the
 cluster's stated states and in the engine's events, and only where no action on the cluster explains it. So no fault
@@ -19,7 +19,8 @@ from evidence.foreign import foreign_events
 from evidence.nodes import broker
 from evidence.own_ends import own_ends
 from evidence.run import RunRecord
-from evidence.run_state import ALIVE, DOWN, UP, PartitionInterval, RunState
+from evidence.run_state import ALIVE, DOWN, UP, Interval, PartitionInterval, RunState
+from evidence.spans import Span, common
 
 Evidence = dict[str, Any]
 
@@ -27,6 +28,13 @@ LIMIT_NS: Final = 45_000_000_000
 """Longer than anything here takes that is documented: sessions of a run are a few seconds, replica.lag.time.max.ms at
 most 30 s by default, and the longest recovery of a log in a run some seconds."""
 FINAL: Final = "final"
+ZOOKEEPER: Final = "zookeeper"
+VOTER: Final = "controller-"
+"""How the nodes are called that are KRaft's controllers."""
+REGISTERED: Final = (
+    "KIP-631 (brokers register and send heartbeats); KAFKA-7165 (a registration after an expired session failed)"
+)
+QUORUM: Final = "KIP-595 (a majority of the voters elects a leader); Kafka documentation, Operations: KRaft, ZooKeeper"
 DEATH_AND_START: Final = (EndProof, StartProof)
 
 
@@ -46,10 +54,27 @@ def calm_since(run_state: RunState, at_ns: int, dead: str = "") -> int:
 def well_since(run_state: RunState, node: str, at_ns: int) -> int | None:
     """Since when, at a time, a broker is registered and its process up; None if it is not."""
     registered = [one for one in run_state.registrations.get(node, ()) if one.begin_ns <= at_ns]
-    if not registered or registered[-1].value != ALIVE or run_state.condition_at(node, at_ns) != UP:
+    up_ns = up_since(run_state, node, at_ns)
+    if not registered or registered[-1].value != ALIVE or up_ns is None:
         return None
-    up = [one.begin_ns for one in run_state.processes.get(node, ()) if one.begin_ns <= at_ns]
-    return max((registered[-1].begin_ns, *up[-1:]))
+    return max(registered[-1].begin_ns, up_ns)
+
+
+def up_since(run_state: RunState, node: str, at_ns: int) -> int | None:
+    """Since when, at a time, a node's process is up; None if it is not, 0 if the engine tells nothing of it."""
+    if run_state.condition_at(node, at_ns) != UP:
+        return None
+    return max((one.begin_ns for one in run_state.processes.get(node, ()) if one.begin_ns <= at_ns), default=0)
+
+
+def gone(run_state: RunState, node: str) -> list[Span]:
+    """From when to when the cluster took a broker, which had been registered, for dead."""
+    return [(one.begin_ns, one.end_ns) for one in run_state.registrations.get(node, ()) if one.value != ALIVE]
+
+
+def down(run_state: RunState, node: str) -> list[Span]:
+    """From when to when a node's process had ended."""
+    return [(one.begin_ns, one.end_ns) for one in run_state.processes.get(node, ()) if one.value == DOWN]
 
 
 @anomaly(
@@ -76,37 +101,71 @@ def broker_exit(run_state: RunState) -> list[Evidence]:
 def no_leader(run_state: RunState) -> list[Evidence]:
     """A partition had no leader for long, although a replica of its ISR was alive.
 
-    States without a leader, or whose leader was dead and not registered, that lasted for 45 s in which no fault lasted
-    anywhere but that death, there was a controller, and a member of the ISR was registered and up.
+    States without a leader, or whose leader was not registered, that lasted for 45 s in which no fault lasted anywhere
+    but that leader's death, there was a controller, and a member of the ISR was registered and up. Whether the leader's
+    process is up is no matter: its session is over, and the controller replaces it.
     """
     found: list[Evidence] = []
     for (topic, partition), intervals in run_state.partitions.items():
         for state in intervals:
-            span = _without_leader(run_state, state)
-            if span is not None and (could := _could_lead(run_state, state, *span)):
-                waited_ms = round((span[1] - span[0]) / 1e6)
-                row = {"topic": topic, "partition": partition, "at_ns": span[0], "without_ms": waited_ms}
-                found.append(row | {"leader": state.leader, "isr": list(state.isr), "could_lead": could})
+            for begin_ns, end_ns in _without_leader(run_state, state):
+                if could := _could_lead(run_state, state, begin_ns, end_ns):
+                    waited_ms = round((end_ns - begin_ns) / 1e6)
+                    row = {"topic": topic, "partition": partition, "at_ns": begin_ns, "without_ms": waited_ms}
+                    found.append(row | {"leader": state.leader, "isr": list(state.isr), "could_lead": could})
     return found
 
 
-def _without_leader(run_state: RunState, state: PartitionInterval) -> tuple[int, int] | None:
-    """From when to when nobody led a partition in a state: all the time, or while its leader was down and not
-    registered.
+@anomaly("no-controller", source=QUORUM, basis=Basis.KIP, reads=(CLUSTER,))
+def no_controller(run_state: RunState) -> list[Evidence]:
+    """There was no controller for long, although somebody could have been elected.
+
+    Nobody was the controller, or one whose process was down, for 45 s in which no fault lasted anywhere but that death.
+    With ZooKeeper, it was up, and so was a registered broker; with KRaft, a majority of the controllers was.
     """
+    found: list[Evidence] = []
+    last = ""
+    for office in run_state.controllers:
+        last = office.value or last
+        for begin_ns, end_ns in _without_controller(run_state, office):
+            if could := _could_control(run_state, last, begin_ns, end_ns):
+                row = {"node": office.value} if office.value else {}
+                without_ms = round((end_ns - begin_ns) / 1e6)
+                found.append(row | {"at_ns": begin_ns, "without_ms": without_ms, "could_be": could})
+    return found
+
+
+def _without_controller(run_state: RunState, office: Interval) -> list[Span]:
+    """From when to when nobody was the controller in a term: all the time, or while the one that is named was down."""
+    if not office.value:
+        return [(office.begin_ns, office.end_ns)]
+    return common([(office.begin_ns, office.end_ns)], down(run_state, office.value))
+
+
+def _could_control(run_state: RunState, last: str, begin_ns: int, end_ns: int) -> list[str]:
+    """Who could have been elected for long at the end of this time, after the last controller: another of KRaft's
+    controllers after one of these, with which ZooKeeper's part is over (KIP-866).
+    """
+    at_ns = end_ns - 1
+    since_ns = max(begin_ns, calm_since(run_state, at_ns, last))
+
+    def long(begun_ns: int | None) -> bool:
+        return begun_ns is not None and at_ns - max(begun_ns, since_ns) >= LIMIT_NS
+
+    if ZOOKEEPER not in run_state.coordinators or last.startswith(VOTER):
+        voters = sorted(one for one in {*run_state.coordinators, last} if one.startswith(VOTER))
+        up = [node for node in voters if long(up_since(run_state, node, at_ns))]
+        return up if 2 * len(up) > len(voters) else []
+    if not long(up_since(run_state, ZOOKEEPER, at_ns)):
+        return []
+    return [node for node in run_state.registrations if long(well_since(run_state, node, at_ns))]
+
+
+def _without_leader(run_state: RunState, state: PartitionInterval) -> list[Span]:
+    """From when to when nobody led a partition in a state: all the time, or while its leader was not registered."""
     if state.leader == NO_LEADER:
-        return state.begin_ns, state.end_ns
-    node = broker(state.leader)
-    gone = (one for one in run_state.registrations.get(node, ()) if one.value != ALIVE)
-    spans = ((max(one.begin_ns, state.begin_ns), min(one.end_ns, state.end_ns)) for one in gone)
-    return next(
-        (
-            (begin_ns, end_ns)
-            for begin_ns, end_ns in spans
-            if begin_ns < end_ns and run_state.condition_at(node, begin_ns) == DOWN
-        ),
-        None,
-    )
+        return [(state.begin_ns, state.end_ns)]
+    return common([(state.begin_ns, state.end_ns)], gone(run_state, broker(state.leader)))
 
 
 def _could_lead(run_state: RunState, state: PartitionInterval, begin_ns: int, end_ns: int) -> list[str]:
@@ -118,6 +177,38 @@ def _could_lead(run_state: RunState, state: PartitionInterval, begin_ns: int, en
         return []
     well = {node: well_since(run_state, node, at_ns) for node in map(broker, state.isr)}
     return [node for node, begun in well.items() if begun is not None and at_ns - max(begun, since_ns) >= LIMIT_NS]
+
+
+@anomaly("not-registered", source=REGISTERED, basis=Basis.KIP, reads=(CLUSTER,))
+def not_registered(run_state: RunState) -> list[Evidence]:
+    """A broker that was up and could reach its coordinator was not registered for long.
+
+    Brokers that were gone, or fenced, for 45 s in which their processes were up, no fault lasted anywhere, and
+    ZooKeeper, or KRaft's controller, was up. A broker whose session is over begins another, however often that fails.
+    """
+    found: list[Evidence] = []
+    for node, intervals in run_state.registrations.items():
+        for one in intervals:
+            at_ns = one.end_ns - 1
+            up_ns, keeper_ns = up_since(run_state, node, at_ns), _keeper_since(run_state, at_ns)
+            if one.value == ALIVE or up_ns is None or keeper_ns is None:
+                continue
+            since_ns = max(one.begin_ns, up_ns, keeper_ns, calm_since(run_state, at_ns))
+            if at_ns - since_ns >= LIMIT_NS:
+                row = {"node": node, "at_ns": one.begin_ns, "state": one.value}
+                found.append(row | {"could_for_ms": round((one.end_ns - since_ns) / 1e6)})
+    return found
+
+
+def _keeper_since(run_state: RunState, at_ns: int) -> int | None:
+    """Since when, at a time, who keeps registrations is up: ZooKeeper, or the controller that KRaft has; None if it is
+    not.
+    """
+    if ZOOKEEPER in run_state.coordinators:
+        return up_since(run_state, ZOOKEEPER, at_ns)
+    office = run_state.controller_at(at_ns)
+    begun_ns = up_since(run_state, office.value, at_ns) if office is not None and office.value else None
+    return None if office is None or begun_ns is None else max(office.begin_ns, begun_ns)
 
 
 @anomaly(

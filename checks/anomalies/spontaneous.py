@@ -1,4 +1,4 @@
-"""Elections, shrinks of an ISR and ends of sessions that nothing of the run explains.
+"""Elections, shrinks of an ISR and ends of sessions and offices that nothing of the run explains.
 
 None of them loses a record by itself, and each is a fault of Kafka's: a leader that is replaced for no reason makes
 clients wait, and is a chance to lose records. What explains one stands in checks/claims/spontaneous.py. Where the
@@ -18,6 +18,10 @@ from evidence.run_state import RunState
 Evidence = dict[str, Any]
 
 LAG: Final = "Kafka documentation, broker configuration: replica.lag.time.max.ms; KIP-16"
+OFFICE: Final = (
+    "KIP-595 (voters replace a leader that they do not hear); Kafka documentation, broker configuration: "
+    "zookeeper.session.timeout.ms, controller.quorum.fetch.timeout.ms"
+)
 SESSION: Final = "Kafka documentation, broker configuration: zookeeper.session.timeout.ms, broker.session.timeout.ms"
 
 
@@ -53,3 +57,13 @@ def spontaneous_fencing(run_state: RunState, run: RunRecord) -> list[Evidence]:
     As of spontaneous-election, of faults that concern the broker, or who keeps sessions.
     """
     return _rows(run_state, run, "fencing")
+
+
+@anomaly("spontaneous-controller-change", source=OFFICE, basis=Basis.KIP, reads=(CLUSTER, SETTINGS))
+def spontaneous_controller_change(run_state: RunState, run: RunRecord) -> list[Evidence]:
+    """A controller whose process was up was replaced, elected again or taken away, and nothing explains it.
+
+    As of spontaneous-election, of faults that concern the controller, ZooKeeper or KRaft's other controllers, and of a
+    machine that held nobody up for half of a session (ZooKeeper) or of controller.quorum.fetch.timeout.ms.
+    """
+    return _rows(run_state, run, "controller-change")

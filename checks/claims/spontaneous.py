@@ -1,20 +1,27 @@
-"""Elections, shrinks of an ISR and ends of sessions, and whether anything of the run explains them.
+"""Elections, shrinks of an ISR, ends of sessions and of a controller's office, and whether the run explains them.
 
 In a cluster that nobody disturbs none of these comes about: a leader stays (an automatic rebalance and whoever asks for
-an election apart), a follower that fetches stays in the ISR, and a broker that runs keeps its session. So each of them
-has a cause in the timeline, or is Kafka's own doing. Causes are:
+an election apart), a follower that fetches stays in the ISR, a broker that runs keeps its session, and a controller its
+office (the leader of a quorum as long as voters hear it, KIP-595). So each of them has a cause in the timeline, or is
+Kafka's own doing. Causes are:
 
-- a fault that struck a node which the change concerns, while it lasts and `after_ns` longer. These are the broker, the
-  leaders of its partition, and who coordinates: ZooKeeper, KRaft's controllers, the broker that is the controller. A
-  machine under pressure concerns everybody, and faults of clients nobody;
+- a fault that struck a node which may bring the change about, while it lasts and `after_ns` longer. An election is
+  brought about by the leader that was, a shrink by the follower and its leaders, the end of a session by its broker,
+  and any of them by who coordinates: ZooKeeper, KRaft's controllers, and a broker while it is the controller. What lies
+  between two brokers ends no session, and makes no other follower lag. What lies between a broker and who coordinates
+  concerns that broker. A machine under pressure concerns everybody, and faults of clients nobody;
 - what the engine did to such a node's container, whoever asked for it;
-- the start of a broker until it is registered;
-- what an administrator asked for: a reassignment, an election, a setting, another controller (`PLANNED`);
+- the start of a broker until it is registered, and that of one of KRaft's controllers;
+- that a partition is new. Its leader counts from the moment that it leads, and followers fetch when they are told. That
+  may be later than a replica.lag.time.max.ms of less than a second (Partition.makeLeader, 2.2.2);
+- what an administrator asked for: a reassignment, an election, a setting, another controller (`PLANNED`). A
+  reassignment that is not completed concerns its own partition;
 - an automatic rebalance, where it is on: the preferred leader, which is in sync, leads;
 - an observer that saw nothing meanwhile: nobody knows what happened.
 
 A partition that nobody leads, or whose leader's process is not up, gets another leader, and whose process is not up
-leaves the ISR. That follows from the end of a process, which has a cause or is told as an anomaly of its own.
+leaves the ISR, or its office. That follows from the end of a process, which has a cause or is told as an anomaly of its
+own.
 
 A machine that stood still, or on which processes wait for a CPU, may end a session and hold up a follower. What it may
 have done is a doubt, and no anomaly (`Change.by_machine`).
@@ -22,12 +29,12 @@ have done is a doubt, and no anomaly (`Change.by_machine`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Literal
 
-from checks.claims.basis import ELECTION_MS, session_bound_ms, session_ms
+from checks.claims.basis import ELECTION_MS, session_bound_ms, session_ms, setting_ms
 from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from evidence.events import NO_LEADER, Container, DeleteTopic, MoveReplica, Partition, Reassign, Step, of
 from evidence.faults.base import FaultProof
@@ -37,10 +44,10 @@ from evidence.foreign import foreign_events
 from evidence.nodes import broker
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
-from evidence.run_state import ALIVE, UP, FaultFact, RunState
+from evidence.run_state import ALIVE, CLIENTS, UP, FaultFact, RunState
 from evidence.spans import NEVER_NS, Span
 
-What = Literal["election", "isr-shrink", "fencing"]
+What = Literal["election", "isr-shrink", "fencing", "controller-change"]
 
 OF_CLIENTS: Final[tuple[type[FaultProof], ...]] = (FreezeClientProof, KillClientProof, ResetProof, WithheldProof)
 PLANNED: Final = (
@@ -60,6 +67,8 @@ PLANNED: Final = (
     "withdraw the deletion",
 )
 """How steps begin by which an administrator may move a leader, or hold up a follower."""
+BROKER: Final = "broker-"
+"""How the names of brokers begin, where others coordinate."""
 OF_CONTAINERS: Final = ("connect", "disconnect")
 """What the engine tells of containers that start and end anyway; what else it tells of them is an act."""
 SETTLED_NS: Final = 5_000_000_000
@@ -67,6 +76,10 @@ SETTLED_NS: Final = 5_000_000_000
 Ours: nothing is documented of it."""
 SESSION_MS: Final = 18_000
 """The longest default of a session: zookeeper.session.timeout.ms from 2.5 on (KIP-537)."""
+QUORUM_FETCH: Final = "controller.quorum.fetch.timeout.ms"
+QUORUM_FETCH_MS: Final = 2000
+"""Its default (KIP-595): after so long a voter that does not hear the leader asks to be elected, and a leader that no
+majority has heard of gives up half as much later (KAFKA-15489)."""
 SHARE: Final = 0.5
 """The machine may be the reason of a change if it held somebody up, shortly before, for so much of the time that a
 session lasts, or that a follower may lag. Ours. A broker tells of itself several times in a session (to ZooKeeper after
@@ -77,15 +90,18 @@ less was heard in time, or had caught up.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A leader was replaced or elected again, a follower left the ISR, or a session ended, of a process that was up."""
+    """A leader was replaced or elected again, a follower left the ISR, a session ended, or the controller was another,
+    in another epoch or nobody, of a process that was up.
+    """
 
     what: What
     at_ns: int
     node: str
-    """The leader that was, who left the ISR, or whose session ended."""
+    """The leader or controller that was, who left the ISR, or whose session ended."""
     where: TopicPartition | None = None
-    leaders: frozenset[str] = frozenset()
-    """The nodes that led the partition then and shortly before."""
+    others: frozenset[str] = frozenset()
+    """Other nodes that may bring it about: of a shrink, those that led the partition then and shortly before; of a
+    controller, those that elect it."""
     detail: dict[str, Any] = field(default_factory=dict)
     limit_ns: int
     """How long a session lasts, or a follower may lag."""
@@ -106,6 +122,7 @@ class Change:
             "election": f"an election{of}, which {self.node} had led",
             "isr-shrink": f"{self.node} left the ISR{of}",
             "fencing": f"the session of {self.node} ended",
+            "controller-change": f"{self.node} was the controller no more, or in another epoch",
         }[self.what]
 
     def row(self) -> dict[str, Any]:
@@ -120,14 +137,26 @@ class Cause:
     """Something of the run that may bring a change about."""
 
     span: Span
-    nodes: frozenset[str] = frozenset()
-    """Whom it concerns; nobody named: everybody."""
+    nodes: frozenset[str] | None = None
+    """Whom it concerns; None for everybody."""
+    pairs: frozenset[frozenset[str]] = frozenset()
+    """Between which brokers it lies."""
+    where: TopicPartition | None = None
+    """The partition that it concerns; None for all."""
+    what: What | None = None
+    """What it may bring about; None for anything."""
 
     def explains(self, change: Change, later_ns: int) -> bool:
         """Whether it lasted at the time of a change, or was over for no longer than that."""
-        concerned = not self.nodes or bool(self.nodes & {change.node, *change.leaders})
         begin_ns, end_ns = self.span
-        return concerned and begin_ns <= change.at_ns <= min(end_ns, NEVER_NS - later_ns) + later_ns
+        lasted = begin_ns <= change.at_ns <= min(end_ns, NEVER_NS - later_ns) + later_ns
+        of = self.where in (None, change.where) and self.what in (None, change.what)
+        return lasted and of and self._concerns(change)
+
+    def _concerns(self, change: Change) -> bool:
+        if self.nodes is None or self.nodes & {change.node, *change.others}:
+            return True
+        return not self.pairs.isdisjoint(frozenset((change.node, other)) for other in change.others)
 
 
 def after_ns(run: RunRecord, what: What) -> int:
@@ -149,7 +178,8 @@ def changes(run_state: RunState, run: RunRecord, where: TopicPartition | None = 
         found = [*_of_partition(run_state, run, run_state.states.get(where, ()))]
     else:
         states = run_state.states.values()
-        found = [*_fenced(run_state, run), *(one for each in states for one in _of_partition(run_state, run, each))]
+        found = [*_fenced(run_state, run), *_deposed(run_state, run)]
+        found += (one for each in states for one in _of_partition(run_state, run, each))
     return sorted(found, key=lambda one: one.at_ns)
 
 
@@ -179,44 +209,80 @@ def _acts(run_state: RunState) -> Iterator[Cause]:
     """What of the run may bring a change about, as long as it lasts and `after_ns` longer."""
     for fault in run_state.faults:
         if not issubclass(fault.proof_type, OF_CLIENTS):
-            yield Cause((fault.inject_ns, fault.until_ns), _struck_by(run_state, fault))
+            yield from _of_fault(run_state, fault)
     started = set[str]()
     for event in of(run_state.events, Container):
         if event.action not in OF_CONTAINERS and (event.action != "start" or event.node in started):
-            yield Cause((event.at_ns, event.at_ns), _concerned(run_state, {event.node}, event.at_ns, event.at_ns))
+            yield from _of_nodes(run_state, {event.node}, (event.at_ns, event.at_ns))
         started |= {event.node} if event.action == "start" else set()
     # Of what others did nobody knows when it was over.
     yield from (Cause((one.since_ns, NEVER_NS)) for one in foreign_events(run_state) if one.acted)
     yield from (Cause((begin_ns, end_ns)) for begin_ns, end_ns, _ in run_state.blind)
-    yield from map(Cause, _planned(run_state))
+    yield from _planned(run_state)
 
 
-def _struck_by(run_state: RunState, fault: FaultFact) -> frozenset[str]:
+def _of_fault(run_state: RunState, fault: FaultFact) -> Iterator[Cause]:
+    span = (fault.inject_ns, fault.until_ns)
     if issubclass(fault.proof_type, PressureProof):
-        return frozenset()
-    nodes = {name.strip() for name in fault.node.split(",")} | {end for link in fault.links for end in link}
-    return _concerned(run_state, nodes, fault.inject_ns, fault.until_ns)
+        yield Cause(span)
+    elif fault.links:
+        for link in fault.links:
+            if CLIENTS not in link:
+                yield from _of_link(run_state, frozenset(link), span)
+    else:
+        yield from _of_nodes(run_state, {name.strip() for name in fault.node.split(",")}, span)
 
 
-def _concerned(run_state: RunState, nodes: set[str], begin_ns: int, end_ns: int) -> frozenset[str]:
-    """The brokers that something concerns which befell these nodes: no others, or all if one of them coordinates."""
-    offices = (one for one in run_state.controllers if one.begin_ns <= end_ns and begin_ns <= one.end_ns)
-    coordinates = nodes & {one.value for one in offices} or any(not node.startswith("broker-") for node in nodes)
-    return frozenset() if coordinates else frozenset(nodes)
+def _of_link(run_state: RunState, ends: frozenset[str], span: Span) -> Iterator[Cause]:
+    """Of what lies between two nodes."""
+    brokers = frozenset(one for one in ends if not _coordinates(run_state, one))
+    if not brokers:
+        yield Cause(span)
+    elif brokers < ends:
+        yield Cause(span, brokers)
+    else:
+        yield Cause(span, frozenset(), frozenset({ends}), what="isr-shrink")
+    yield from _in_office(run_state, brokers, span)
 
 
-def _planned(run_state: RunState) -> Iterator[Span]:
-    """How long each act of an administrator took."""
+def _of_nodes(run_state: RunState, nodes: Set[str], span: Span) -> Iterator[Cause]:
+    """Of what befell these nodes."""
+    coordinates = any(_coordinates(run_state, node) for node in nodes)
+    yield Cause(span, None if coordinates else frozenset(nodes))
+    yield from _in_office(run_state, nodes, span)
+
+
+def _coordinates(run_state: RunState, node: str) -> bool:
+    """Whether a node is ZooKeeper or one of KRaft's controllers, which any node is where none are apart."""
+    combined = not run_state.coordinators and any(one.value.startswith(BROKER) for one in run_state.controllers)
+    return combined or not node.startswith(BROKER)
+
+
+def _in_office(run_state: RunState, nodes: Set[str], span: Span) -> Iterator[Cause]:
+    """What befalls the controller concerns everybody while it is in office, and when that is over: it may not know that
+    it is not any more.
+    """
+    for office in run_state.controllers:
+        begin_ns, end_ns = max(span[0], office.begin_ns), min(span[1], office.end_ns)
+        if office.value in nodes and begin_ns <= end_ns:
+            yield from (Cause((begin_ns, end_ns)), Cause((span[1], span[1])))
+
+
+def _planned(run_state: RunState) -> Iterator[Cause]:
+    """The acts of an administrator, each as long as it took."""
     begun: dict[str, int] = {}
     for step in of(run_state.events, Step):
         if step.name.startswith(PLANNED) and step.phase == "begin":
             begun[step.name] = step.at_ns
         elif step.name in begun:
-            yield begun.pop(step.name), step.at_ns
-    yield from ((at_ns, NEVER_NS) for at_ns in begun.values())
-    yield from ((asked.at_ns, _reassigned_ns(run_state, asked)) for asked in of(run_state.events, Reassign))
+            yield Cause((begun.pop(step.name), step.at_ns))
+    yield from (Cause((at_ns, NEVER_NS)) for at_ns in begun.values())
+    for asked in of(run_state.events, Reassign):
+        done_ns = _reassigned_ns(run_state, asked)
+        own = (asked.topic, asked.partition) if done_ns == NEVER_NS else None
+        yield Cause((asked.at_ns, done_ns), where=own)
     for kind in (DeleteTopic, MoveReplica):
-        yield from ((one.at_ns, one.at_ns) for one in of(run_state.events, kind))
+        yield from (Cause((one.at_ns, one.at_ns)) for one in of(run_state.events, kind))
 
 
 def _reassigned_ns(run_state: RunState, asked: Reassign) -> int:
@@ -228,12 +294,16 @@ def _reassigned_ns(run_state: RunState, asked: Reassign) -> int:
 
 
 def _starts(run_state: RunState) -> Iterator[Cause]:
-    """From the start of each broker until it is registered."""
+    """From the start of each broker until it is registered, the starts of who coordinates (a voter that begins may ask
+    to be elected before it has heard the leader), and when each partition was new.
+    """
     for event in of(run_state.events, Container):
-        if event.action == "start" and event.node.startswith("broker-"):
+        if event.action == "start":
             alive = (one.begin_ns for one in run_state.registrations.get(event.node, ()) if one.value == ALIVE)
             registered_ns = next((at_ns for at_ns in alive if at_ns >= event.at_ns), event.at_ns)
             yield Cause((event.at_ns, registered_ns), frozenset({event.node}))
+    for place, states in run_state.states.items():
+        yield Cause((states[0].at_ns, states[0].at_ns), where=place, what="isr-shrink")
 
 
 # What changed
@@ -252,6 +322,21 @@ def _fenced(run_state: RunState, run: RunRecord) -> Iterator[Change]:
                     limit_ns=_session_ns(run, node),
                     held_up_ns=_held_up_ns(run_state, run, "fencing", after.begin_ns),
                 )
+
+
+def _deposed(run_state: RunState, run: RunRecord) -> Iterator[Change]:
+    """Each end of an office of a controller whose process is up."""
+    for before, after in pairwise(run_state.controllers):
+        if before.value and run_state.condition_at(before.value, after.begin_ns) == UP:
+            yield Change(
+                what="controller-change",
+                at_ns=after.begin_ns,
+                node=before.value,
+                others=frozenset(run_state.coordinators),
+                detail={"controller": after.value, "office": after.detail, "office_before": before.detail},
+                limit_ns=_office_ns(run, before.value),
+                held_up_ns=_held_up_ns(run_state, run, "controller-change", after.begin_ns),
+            )
 
 
 def _of_partition(run_state: RunState, run: RunRecord, states: Sequence[Partition]) -> Iterator[Change]:
@@ -301,7 +386,7 @@ def _of_replica(
         at_ns=at_ns,
         node=node,
         where=where,
-        leaders=_leaders(run_state, where, at_ns - after_ns(run, what), at_ns),
+        others=_others(run_state, run, what, before, after),
         detail={
             "leader": after.leader,
             "leader_before": before.leader,
@@ -315,14 +400,29 @@ def _of_replica(
     )
 
 
-def _leaders(run_state: RunState, where: TopicPartition, begin_ns: int, end_ns: int) -> frozenset[str]:
-    """The nodes that led a partition at some moment of a time."""
-    terms = (one for one in run_state.partitions[where] if one.begin_ns <= end_ns and begin_ns <= one.end_ns)
-    return frozenset(broker(one.leader) for one in terms if one.leader != NO_LEADER)
+def _others(run_state: RunState, run: RunRecord, what: What, before: Partition, after: Partition) -> frozenset[str]:
+    """Who else may bring the change of a partition about. What befalls the one that is elected takes nobody's place.
+    Where a leader is elected again, a follower may have left the ISR and come back between two looks at ZooKeeper,
+    which raises the epoch.
+    """
+    if what == "isr-shrink":
+        begin_ns, end_ns = after.at_ns - after_ns(run, what), after.at_ns
+        terms = run_state.partitions[after.topic, after.partition]
+        lasted = (one for one in terms if one.begin_ns <= end_ns and begin_ns <= one.end_ns)
+        return frozenset(broker(one.leader) for one in lasted if one.leader != NO_LEADER)
+    again = before.leader == after.leader and after.source == "zookeeper"
+    return frozenset(map(broker, before.replicas or before.isr)) if again else frozenset()
 
 
 def _session_ns(run: RunRecord, node: str) -> int:
     return (session_ms(run, node) or SESSION_MS) * 1_000_000
+
+
+def _office_ns(run: RunRecord, node: str) -> int:
+    """How long a controller that nobody hears of keeps its office: its session, or what voters wait for a leader."""
+    if run.mode == "zookeeper" and node.startswith("broker-"):
+        return _session_ns(run, node)
+    return setting_ms(run, QUORUM_FETCH, QUORUM_FETCH_MS) * 1_000_000
 
 
 def _keeps_session(run_state: RunState, node: str, at_ns: int) -> bool:

@@ -302,7 +302,7 @@ class Subjects:
             f"the ISR is {sorted(wanted)} in the partitions of {len(places)} subjects",
             lambda state: all(set(state.partitions[t].isr) == isr for t, isr in places.items()),
             timeout_s,
-            owed=lambda state: all(isr_owed(state, t, isr) for t, isr in places.items()),
+            owed=lambda state: all(isr_owed(state, t, isr, self._run.running_brokers()) for t, isr in places.items()),
         )
 
     def wait_leader_knows_isr(self, targets: Sequence[Target], leader: Target, which: Which = every) -> None:

@@ -73,11 +73,11 @@ def led(state: ClusterState, t: Partition) -> bool:
     return t in state.partitions and state.partitions[t].leader in state.brokers
 
 
-def isr_owed(state: ClusterState, t: Partition, wanted: Collection[int]) -> bool:
-    """Whether the leader could, and had to, make the ISR what is wanted: it is alive, and so is everybody who is
-    missing from it.
+def isr_owed(state: ClusterState, t: Partition, wanted: Collection[int], running: Collection[int] = ()) -> bool:
+    """Whether Kafka had to make the ISR what is wanted: the leader is alive, and so is everybody who is missing from
+    it, or is running and would only have to register again.
     """
-    return led(state, t) and set(wanted) - set(state.partitions[t].isr) <= state.brokers
+    return led(state, t) and set(wanted) - set(state.partitions[t].isr) <= {*state.brokers, *running}
 
 
 def wait_whole(waits: Waits, who: Who, topics: Iterable[TopicPlan]) -> None:
@@ -202,15 +202,15 @@ class Waits:
     def wait_isr(self, t: Partition, targets: Sequence[Target], timeout_s: float = ISR_LIMIT_S) -> None:
         """Wait until the ISR is exactly these replicas.
 
-        Kafka owes it while somebody leads: that those come back which are registered, and that those leave which are
-        dead, or lag.
+        Kafka owes it while somebody leads: that those come back which are registered, or run and have to register
+        first, and that those leave which are dead, or lag.
         """
         wanted = {target.id for target in targets}
         self.wait_state(
             f"the ISR of {t} is {sorted(wanted)}",
             lambda state: t in state.partitions and set(state.partitions[t].isr) == wanted,
             timeout_s,
-            owed=lambda state: isr_owed(state, t, wanted),
+            owed=lambda state: isr_owed(state, t, wanted, self._who.running_brokers()),
         )
 
     def wait_leader_knows_isr(self, t: Partition, targets: Sequence[Target]) -> None:

@@ -97,6 +97,11 @@ class Who:
             raise HarnessError(f"{t} has no leader at this moment")
         return self.broker(leader, f"leader of {t}")
 
+    def running_brokers(self) -> set[int]:
+        """The brokers whose processes run and are not paused, registered or not."""
+        states = {number: node.state() for number, node in self._cluster.brokers.items()}
+        return {number for number, state in states.items() if state["Running"] and not state.get("Paused")}
+
     def ended_leader(self, t: Partition) -> int | None:
         """The leader that the cluster names, if its process has ended; None also where it has stated nothing yet."""
         state = self._observer.state.partitions.get(t)

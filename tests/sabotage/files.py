@@ -250,6 +250,17 @@ def _lost_session(events: list[dict[str, Any]]) -> dict[str, Any]:
     return {"kind": "broker", "source": last["source"]} | state
 
 
+def _in_another_office(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The controller was elected again, for no reason."""
+    last = _of_kind(events, "controller")[-1]
+    return {"kind": "controller", "source": last["source"], "node": last["node"], "epoch": last["epoch"] + 1}
+
+
+def _controlled_by_nobody(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The controller gave up, and nobody took its place."""
+    return _in_another_office(events) | {"node": None}
+
+
 def _led_from_outside(run: RunDir, _runs: Runs) -> bool:
     """The leader was left alone in the ISR, and another replica led then; all for no reason."""
     *before, end = lines(run)
@@ -777,6 +788,11 @@ DUTIES: Final = (
         ("another led for no reason", _at_the_end(_led_by_another, MINUTE_NS, MINUTE_NS), "spontaneous-election"),
         ("one left the ISR for no reason", _at_the_end(_left_isr, LONG_NS, LONG_NS), "spontaneous-isr-shrink"),
         ("a session ended for no reason", _at_the_end(_lost_session, MINUTE_NS, MINUTE_NS), "spontaneous-fencing"),
+        ("the controller was elected again for no reason", _at_the_end(_in_another_office, MINUTE_NS, MINUTE_NS),
+         "spontaneous-controller-change"),
+        ("its session ended and it never registered again", _at_the_end(_lost_session, end_ns=MINUTE_NS),
+         "not-registered"),
+        ("there was no controller for a minute", _at_the_end(_controlled_by_nobody, end_ns=MINUTE_NS), "no-controller"),
         ("who was not in sync led", _led_from_outside, "unclean-election"),
         ("acks=all was acknowledged by three of four", _asks_for_four, "acknowledged-below-min-insync"),
       )),

@@ -735,6 +735,29 @@ def test_a_dead_leader_that_nobody_misses_is_unexpected(
     assert [duty.held for duty in read(run_dir.timeline).of(Duty)] == [False] * (expected == "unexpected")
 
 
+@pytest.mark.parametrize(("runs", "expected"), [(True, "unexpected"), (False, "error")], ids=["it runs", "it is dead"])
+def test_a_broker_that_does_not_register_again_is_owed_to_the_isr(
+    runs: bool, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(run: Run) -> None:
+        t = run.partition()
+        follower = run.followers_of(t)[0]
+        if runs:
+            Stage.went(stage, follower.id)
+        else:
+            run.kill(follower)
+        try:
+            run.wait_isr(t, run.replicas_of(t), timeout_s=0)
+        finally:
+            if runs:
+                Stage.came(stage, follower.id)
+
+    stage = Stage()
+    run_dir = rehearse(stage, tmp_path, steps, monkeypatch).run_dir
+    assert judged(run_dir).verdict == expected
+    assert [duty.held for duty in read(run_dir.timeline).of(Duty)] == [False] * runs
+
+
 def test_of_a_partition_that_is_not_stated_yet_no_leader_has_ended() -> None:
     observer = cast("Any", type("Observed", (), {"state": ClusterState()}))
     assert Who([], cast("Any", None), observer).ended_leader(Partition("t", 0)) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +10,7 @@ from checks.claim import NOT_OBSERVED, Judged, RunEvidence, claim
 from checks.claims import spontaneous
 from checks.claims.basis import judged
 from evidence.basis import Basis
-from evidence.events import Partition
+from evidence.events import NO_LEADER, Partition
 from evidence.records import TopicPartition
 from evidence.text import plural
 
@@ -20,7 +20,7 @@ def leaders_stay(evidence: RunEvidence) -> Judged:
     """The first leader of a partition leads it to the end of the run, in the same leader epoch.
 
     Nothing is said if all that may have ended a leadership is a machine that was busy, or stood still, for as long as
-    half a session.
+    half a session. If nobody leads then, that goes for whoever leads next.
     """
     return _judged(
         evidence,
@@ -70,8 +70,9 @@ def _judged(
     """What became of partitions; of those of the run's topics that are not among them nobody knows."""
     told = spontaneous.changes(evidence.run_state, evidence.run)
     held_up = {(one.where, one.at_ns) for one in told if one.by_machine}
-    changed = [after for states in partitions.values() for before, after in pairwise(states) if differs(before, after)]
-    wrong = [one for one in changed if ((one.topic, one.partition), one.at_ns) not in held_up]
+    follows = [one for states in partitions.values() for one in _changes(states, held_up) if differs(*one[:2])]
+    changed = [after for _, after, _ in follows]
+    wrong = [after for _, after, by_machine in follows if not by_machine]
     if changed and not wrong:
         what = plural(len(changed), "change")
         return Judged(outcome=NOT_OBSERVED, observed=f"the machine may be the reason of {what}, and of no more")
@@ -79,6 +80,19 @@ def _judged(
         return Judged(outcome=NOT_OBSERVED, observed=f"of {plural(len(unseen), 'partition')} {nothing}")
     rows = [_row(states[-1]) for states in partitions.values()]
     return judged(rows, [_row(one) for one in wrong], f"{plural(len(rows), 'partition')} {stayed}", nothing)
+
+
+def _changes(
+    states: Sequence[Partition], held_up: Collection[tuple[TopicPartition | None, int]]
+) -> Iterator[tuple[Partition, Partition, bool]]:
+    """Each state of a partition with that before it, and whether the machine may be the reason that it came: where
+    nobody led, it is if it is the reason that nobody did.
+    """
+    by_machine = False
+    for before, after in pairwise(states):
+        told = ((after.topic, after.partition), after.at_ns) in held_up
+        by_machine = told or (by_machine and before.leader == NO_LEADER)
+        yield before, after, by_machine
 
 
 def _row(state: Partition) -> dict[str, Any]:

@@ -8,7 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from checks import excuses
-from checks.anomalies.availability import LIMIT_NS, broker_exit, no_leader, stuck_isr, unreadable
+from checks.anomalies.availability import (
+    LIMIT_NS,
+    broker_exit,
+    no_controller,
+    no_leader,
+    not_registered,
+    stuck_isr,
+    unreadable,
+)
 from checks.anomalies.min_insync import acknowledged_below_min_insync, too_small
 from checks.catalogue import permitted
 from evidence.engine import ContainerAction
@@ -86,6 +94,10 @@ START = [
     docker(31, "broker-2", "start"),
     fault(32, "verified", "start", id_="f9"),
 ]
+
+
+HEALED_CUT: list[Event] = [fault(5, phase, "cut", "broker-2, controller-100") for phase in ("inject", "verified")]
+HEALED_CUT += [fault(10, "healed", "cut", "broker-2, controller-100")]
 
 
 # broker-exit
@@ -248,6 +260,15 @@ def test_a_dead_leader_that_is_named_on_though_somebody_could_lead() -> None:
     assert no_leader(dead_leader(again))[0]["could_lead"] == ["broker-2"]
 
 
+def test_a_leader_that_runs_without_a_session_is_named_on() -> None:
+    """Also the second time, and after a cut that is healed."""
+    states: tuple[tuple[int, Any], ...] = ((10, "fenced"), (12, "unfenced"), (20, "fenced"))
+    told = [at(at_s * SECOND, Broker(source="kraft", node="broker-1", state=state)) for at_s, state in states]
+    back = stated(20 + LONG_S, 2, (1, 2), epoch=1)
+    (row,) = no_leader(run_state_of(*well("broker-1", "broker-2"), stated(2, 1, (1, 2)), *HEALED_CUT, *told, back))
+    assert (row["leader"], row["at_ns"], row["could_lead"]) == (1, 20 * SECOND, ["broker-2"])
+
+
 @pytest.mark.parametrize(
     "seen",
     [
@@ -277,6 +298,135 @@ def test_a_dead_leader_that_is_named_on_though_somebody_could_lead() -> None:
 )
 def test_a_dead_leader_that_nobody_can_be_asked_to_replace(seen: RunState) -> None:
     assert no_leader(seen) == []
+
+
+# no-controller
+
+END = Moment(name="07-final", begun_ns=0)
+
+
+def controlled(*more: Event, source: Any = "kraft", end_s: float = 10 + LONG_S) -> RunState:
+    """With ZooKeeper nobody, with KRaft one of three that is dead, is the controller from the tenth second on."""
+    if source == "zookeeper":
+        first = at(SECOND, Controller(source=source, node="broker-1", epoch=1))
+        begun = [docker(1, "zookeeper", "start"), first, *well("broker-1", "broker-2")[1:]]
+        begun.append(at(10 * SECOND, Controller(source=source, node=None, epoch=1)))
+    else:
+        begun = [*well("broker-1"), *(docker(1, f"controller-10{number}", "start") for number in range(3))]
+        begun += [docker(10, "controller-100", "die", 137)]
+    return run_state_of(*begun, *more, at(round(end_s * SECOND), END))
+
+
+def test_nobody_is_the_controller_though_somebody_could_be() -> None:
+    (row,) = no_controller(controlled(source="zookeeper"))
+    assert (row["could_be"], row["at_ns"], row["without_ms"]) == (["broker-1", "broker-2"], 10 * SECOND, LONG_S * 1000)
+    (row,) = no_controller(controlled())
+    assert (row["node"], row["without_ms"]) == ("controller-100", LONG_S * 1000)
+    assert sorted(row["could_be"]) == ["controller-101", "controller-102"]
+    # One of KRaft's was, to which the cluster has migrated: brokers cannot be any more.
+    migrated = at(9 * SECOND, Controller(source="zookeeper", node="controller-100", epoch=2))
+    assert [row["could_be"] for row in no_controller(controlled(migrated, source="zookeeper"))] == [["controller-100"]]
+    # A quorum that nobody leads and of which the engine tells nothing.
+    nobody = at(10 * SECOND, Controller(source="kraft", node=None, epoch=2))
+    assert len(no_controller(run_state_of(*well("broker-1"), nobody, at((10 + LONG_S) * SECOND, END)))) == 1
+
+
+@pytest.mark.parametrize("kill", ["controller-100", "controller-101"], ids=["its own death", "another voter's"])
+def test_the_death_of_the_controller_is_no_reason_and_that_of_another_is(kill: str) -> None:
+    killed = [fault(9, "inject", "kill", kill), fault(10, "verified", "kill", kill)]
+    assert len(no_controller(controlled(*killed))) == (kill == "controller-100")
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        controlled(end_s=30),
+        controlled(source="zookeeper", end_s=30),
+        controlled(docker(20, "controller-101", "die", 137)),
+        controlled(at(11 * SECOND, Controller(source="kraft", node="controller-101", epoch=2))),
+        controlled(docker(20, "controller-100", "start")),
+        controlled(docker(20, "zookeeper", "die", 137), source="zookeeper"),
+        controlled(docker(20, "broker-1", "die"), docker(20, "broker-2", "die"), source="zookeeper"),
+        controlled(at(30 * SECOND, Controller(source="zookeeper", node="broker-1", epoch=2)), source="zookeeper"),
+        controlled(fault(5, "inject", "cut", "broker-1, zookeeper"), source="zookeeper"),
+        controlled(*blind(30), source="zookeeper"),
+        controlled(still(30)),
+        run_state_of(*well("broker-1"), at(200 * SECOND, END)),
+    ],
+    ids=[
+        "not for long",
+        "not for long, with ZooKeeper",
+        "there is no majority",
+        "another is elected",
+        "it is back",
+        "there is no ZooKeeper",
+        "there are no brokers",
+        "a broker is elected",
+        "a fault lasts",
+        "the observer was blind",
+        "the machine stood still",
+        "there is one",
+    ],
+)
+def test_a_controller_that_nobody_can_be_asked_to_be(seen: RunState) -> None:
+    assert no_controller(seen) == []
+
+
+# not-registered
+
+
+def left(*more: Event, source: Any = "kraft", end_s: float = 10 + LONG_S) -> RunState:
+    """The session of broker 2 ends at the tenth second."""
+    keeper = [docker(1, "zookeeper", "start")] if source == "zookeeper" else []
+    gone = at(10 * SECOND, Broker(source=source, node="broker-2", state="gone" if keeper else "fenced"))
+    return run_state_of(*keeper, *well("broker-1", "broker-2"), gone, *more, at(round(end_s * SECOND), END))
+
+
+BACK = at(30 * SECOND, Broker(source="kraft", node="broker-2", state="unfenced"))
+
+
+@pytest.mark.parametrize("source", ["kraft", "zookeeper"])
+def test_a_broker_that_never_registers_again_after_a_cut(source: str) -> None:
+    (row,) = not_registered(left(*HEALED_CUT, source=source))
+    assert (row["node"], row["state"]) == ("broker-2", "gone" if source == "zookeeper" else "fenced")
+    assert (row["at_ns"], row["could_for_ms"]) == (10 * SECOND, LONG_S * 1000)
+
+
+def test_one_that_was_away_for_long_and_is_back() -> None:
+    assert len(not_registered(left(at(100 * SECOND, Broker(source="kraft", node="broker-2", state="unfenced"))))) == 1
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        left(end_s=30),
+        left(BACK),
+        left(*HEALED_CUT[:2]),
+        left(docker(9, "broker-2", "die", 137)),
+        left(docker(9, "broker-2", "die", 137), docker(20, "broker-2", "start")),
+        left(docker(20, "zookeeper", "die", 137), source="zookeeper"),
+        left(docker(20, "controller-100", "die", 137)),
+        left(at(20 * SECOND, Controller(source="kraft", node=None, epoch=2))),
+        left(at(20 * SECOND, Controller(source="kraft", node="controller-101", epoch=2))),
+        left(*blind(30)),
+        left(still(30)),
+    ],
+    ids=[
+        "not for long",
+        "it is back",
+        "it is cut off",
+        "it is dead",
+        "it had no time",
+        "there is no ZooKeeper",
+        "the controller is dead",
+        "there is no controller",
+        "there is a new controller",
+        "the observer was blind",
+        "the machine stood still",
+    ],
+)
+def test_a_broker_that_cannot_be_asked_to_register(seen: RunState) -> None:
+    assert not_registered(seen) == []
 
 
 # stuck-isr

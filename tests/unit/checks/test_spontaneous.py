@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from checks.anomalies.spontaneous import spontaneous_election, spontaneous_fencing, spontaneous_isr_shrink
+from checks.anomalies.spontaneous import (
+    spontaneous_controller_change,
+    spontaneous_election,
+    spontaneous_fencing,
+    spontaneous_isr_shrink,
+)
 from checks.claims.spontaneous import after_ns, spontaneous
-from evidence.events import Broker, Controller, Event, Machine, Partition, Reassign, Step, Waits
+from evidence.events import Broker, Controller, Event, Fault, Machine, Partition, Reassign, Step, Waits
 from evidence.run import RunRecord
 from tests.records import run_record
 from tests.unit.checks.test_availability_anomalies import SECOND, blind, docker, fault, run_state_of, still, well
@@ -44,9 +49,10 @@ IN_OFFICE = at(9 * SECOND, Controller(source="kraft", node="broker-3", epoch=2))
 
 
 def names(*events: Event, run: RunRecord = RUN) -> list[str]:
-    """Of what is found: which anomalies, each once."""
-    run_state = run_state_of(*UP, CREATED, *events)
-    checks = (spontaneous_election, spontaneous_isr_shrink, spontaneous_fencing)
+    """Of what is found: which anomalies, each once. A controller that is in office early is the first."""
+    own = any(isinstance(one, Controller) and one.at_ns < 10 * SECOND for one in events)
+    run_state = run_state_of(*(UP[1:] if own else UP), CREATED, *events)
+    checks = (spontaneous_election, spontaneous_isr_shrink, spontaneous_fencing, spontaneous_controller_change)
     return [check.__name__.removeprefix("spontaneous_") for check in checks if check(run_state, run)]
 
 
@@ -179,6 +185,22 @@ def test_a_reassignment_explains_what_happens_until_it_is_done() -> None:
     assert names(asked, led(22, 2, (2, 3), 1, replicas=(2, 3)), led(60, 3, (2, 3), 2, replicas=(2, 3))) == ["election"]
 
 
+def test_a_reassignment_that_is_never_done_explains_its_own_partition() -> None:
+    asked = at(20 * SECOND, Reassign(topic="t", partition=0, replicas=(2, 3), by="x"))
+    other = [led(at_s, leader, (1, 2, 3), epoch, partition=1) for at_s, leader, epoch in ((2, 1, 0), (60, 2, 1))]
+    assert names(asked, ELECTED) == []
+    assert names(asked, *other) == names(asked, *other, ELECTED) == ["election"]
+    assert names(asked, FENCED) == ["fencing"]
+
+
+def test_a_follower_may_begin_to_fetch_later_than_it_may_lag() -> None:
+    new = [led(50, 1, (1, 2, 3), partition=1), led(54, 1, (1, 3), partition=1)]
+    assert names(*new) == []
+    assert names(new[0], led(56, 1, (1, 3), partition=1)) == ["isr_shrink"]
+    assert names(new[0], led(54, 2, (1, 2, 3), 1, partition=1)) == ["election"]
+    assert names(*new, led(54, 1, (1, 3))) == ["isr_shrink"]
+
+
 def test_who_is_no_replica_any_more_leaves_the_isr() -> None:
     assert names(led(60, 1, (1, 3), replicas=(1, 3))) == []
 
@@ -257,3 +279,149 @@ def test_a_fenced_follower_is_held_to_its_session_and_not_to_its_lag() -> None:
     found = spontaneous(run_state_of(*UP, CREATED, FENCED, shrunk), RUN)
     assert [(one.what, one.limit_ns) for one in found] == [("fencing", 4 * SECOND), ("isr-shrink", 4 * SECOND)]
     assert [one.text for one in found] == ["the session of broker-2 ended", "broker-2 left the ISR of t-0"]
+
+
+# The controller
+
+
+def office(at_s: float, node: str | None, epoch: int, source: Any = "kraft") -> Controller:
+    return at(round(at_s * SECOND), Controller(source=source, node=node, epoch=epoch))
+
+
+QUORUM: list[Event] = [docker(1, f"controller-10{number}", "start") for number in range(3)]
+KEEPER: list[Event] = [docker(1, "zookeeper", "start"), office(9, "broker-3", 2, "zookeeper")]
+REPLACED = office(60, "controller-101", 2)
+RESIGNED = office(60, None, 2, "zookeeper")
+IN_ZOOKEEPER = replace(RUN, mode="zookeeper", settings={**STEADY, "zookeeper.session.timeout.ms": "4000"})
+
+
+def test_a_controller_that_is_replaced_for_no_reason() -> None:
+    assert names(*QUORUM) == []
+    assert names(*QUORUM, REPLACED) == ["controller_change"]
+    assert names(*QUORUM, office(60, "controller-100", 2)) == ["controller_change"]
+    assert names(*KEEPER, RESIGNED, run=IN_ZOOKEEPER) == ["controller_change"]
+    # Whoever is elected next has a reason: nobody is the controller.
+    back = office(61, "broker-1", 3, "zookeeper")
+    (row,) = spontaneous_controller_change(run_state_of(*UP[1:], *KEEPER, RESIGNED, back), IN_ZOOKEEPER)
+    assert (row["node"], row["at_ns"], row["controller"]) == ("broker-3", 60 * SECOND, "")
+    assert (row["office_before"], row["office"], row["limit_ms"]) == ("epoch 2", "epoch 2", 4000)
+
+
+def test_a_quorum_that_elects_all_the_time() -> None:
+    changes = [office(10 + 2 * number, f"controller-10{number % 3}", 2 + number) for number in range(60)]
+    assert len(spontaneous_controller_change(run_state_of(*UP, *QUORUM, *changes), RUN)) == 60
+
+
+@pytest.mark.parametrize(
+    ("events", "explained"),
+    [
+        ([docker(20, "controller-100", "die", 137)], True),
+        (struck("freeze", "controller-100", 20, 59), True),
+        (struck("freeze", "controller-102", 20, 60 - LATER_S), True),
+        (struck("freeze", "controller-102", 20, 59.9 - LATER_S), False),
+        (struck("freeze", "broker-1", 20, None), False),
+        (struck("freeze-client", "producer-1", 20, None), False),
+        (struck("cpu-pressure", "broker-3", 20, None), True),
+        ([docker(56, "controller-102", "start")], True),
+        ([docker(54, "controller-102", "start")], False),
+        (blind(59), True),
+        (step("move the controller", 58, 59), True),
+        ([still(58)], True),
+        ([still(40)], False),
+        ([waits(0.12)], True),
+        ([waits(0.11)], False),
+    ],
+    ids=[
+        "it was down",
+        "it was frozen",
+        "another voter was frozen",
+        "another voter was frozen longer before",
+        "a broker's fault",
+        "a client's fault",
+        "pressure on the machine",
+        "a voter began",
+        "a voter had begun before",
+        "the observer was blind",
+        "somebody moved it",
+        "the machine stood still",
+        "it stood still before",
+        "somebody waited for half of what voters wait",
+        "somebody waited for less",
+    ],
+)
+def test_what_explains_that_a_quorum_elects(events: list[Event], explained: bool) -> None:
+    voters = [one for one in QUORUM if one not in events and not (events[0].at_ns > 50 * SECOND and one is QUORUM[2])]
+    assert names(*voters, *events, REPLACED) == ([] if explained else ["controller_change"])
+
+
+@pytest.mark.parametrize(
+    ("node", "explained"), [("broker-3", True), ("zookeeper", True), ("broker-1", False)], ids=["own", "keeper", "not"]
+)
+def test_what_explains_that_a_session_of_the_controller_ends(node: str, explained: bool) -> None:
+    struck_by = struck("freeze", node, 20, 59)
+    assert names(*KEEPER, *struck_by, RESIGNED, run=IN_ZOOKEEPER) == ([] if explained else ["controller_change"])
+
+
+# What a fault can bring about
+
+
+def cut(*links: tuple[str, str], begin_s: float = 20, end_s: float | None = None) -> list[Event]:
+    """Packets are dropped from one to another, from a second to another."""
+    node = ", ".join(dict.fromkeys(end for link in links for end in link))
+    return [replace(one, links=links) for one in struck("cut", node, begin_s, end_s) if isinstance(one, Fault)]
+
+
+LED_BY_2 = led(3, 2, (1, 2, 3), 0)
+TO_3 = led(60, 3, (1, 2, 3), 1)
+
+
+def test_faults_of_clients_explain_nothing_of_brokers() -> None:
+    away = cut(("clients", "broker-1"), ("broker-1", "clients"))
+    assert [names(*away, one) for one in (ELECTED, SHRUNK, FENCED)] == [["election"], ["isr_shrink"], ["fencing"]]
+    assert names(*QUORUM, *away, REPLACED) == ["controller_change"]
+
+
+def test_what_lies_between_two_brokers_explains_that_one_does_not_follow_the_other() -> None:
+    apart, others = cut(("broker-1", "broker-2")), cut(("broker-2", "broker-3"))
+    assert [names(*apart, one) for one in (ELECTED, SHRUNK, FENCED)] == [["election"], [], ["fencing"]]
+    assert names(*others, SHRUNK) == ["isr_shrink"]
+    # But if the controller is one of them.
+    assert [names(IN_OFFICE, *others, one) for one in (ELECTED, SHRUNK, FENCED)] == [[], [], []]
+
+
+def test_what_lies_between_a_broker_and_who_coordinates_concerns_the_broker() -> None:
+    away = cut(("broker-1", "controller-100"), ("controller-100", "broker-1"))
+    assert names(*away, ELECTED) == names(*away, SHRUNK) == names(*away, registered(60, "broker-1", "fenced")) == []
+    assert names(*away, FENCED) == ["fencing"]
+    assert names(*away, LED_BY_2, TO_3) == names(*away, *cut(("broker-1", "broker-3")), LED_BY_2, TO_3) == ["election"]
+    assert names(*QUORUM, *away, REPLACED) == ["controller_change"]
+    assert names(*KEEPER, *cut(("broker-3", "zookeeper")), RESIGNED, run=IN_ZOOKEEPER) == []
+    between = cut(("controller-100", "controller-101"))
+    assert [names(*QUORUM, *between, one) for one in (REPLACED, ELECTED, FENCED)] == [[], [], []]
+
+
+def test_what_befalls_the_one_that_is_elected_takes_nobodys_place() -> None:
+    assert names(*struck("freeze", "broker-2", 20, None), ELECTED) == ["election"]
+    assert names(*struck("freeze", "broker-1", 20, None), ELECTED) == []
+
+
+def test_a_follower_may_have_been_away_between_two_looks_at_zookeeper() -> None:
+    again = [led(at_s, 1, (1, 2, 3), epoch, source="zookeeper") for at_s, epoch in ((2, 0), (60, 1))]
+    frozen = struck("freeze", "broker-2", 20, None)
+    assert (names(*again), names(*frozen, *again)) == (["election"], [])
+    assert names(*frozen, led(60, 1, (1, 2, 3), 1)) == ["election"]  # all of KRaft's log is read
+
+
+def test_a_controller_that_is_replaced_concerns_nobody_else_any_more() -> None:
+    keeper, later = docker(1, "zookeeper", "start"), office(25, "broker-1", 3)
+    begun = [keeper, IN_OFFICE, *struck("freeze", "broker-3", 20, None), later]
+    assert names(*begun, led(32, 2, (1, 2, 3), 1)) == []
+    assert names(*begun, ELECTED) == ["election"]
+    # When it is back it may not know that it is deposed.
+    assert names(keeper, IN_OFFICE, *struck("freeze", "broker-3", 20, 58), later, ELECTED) == []
+
+
+def test_each_broker_coordinates_where_nobody_else_does() -> None:
+    combined = [office(9, "broker-1", 2), *struck("freeze", "broker-3", 20, None)]
+    assert names(*combined, ELECTED) == []
+    assert names(docker(1, "zookeeper", "start"), *combined, ELECTED) == ["election"]

@@ -75,3 +75,14 @@ def test_what_the_machine_may_have_done_shows_nothing() -> None:
     assert outcome(LEADERS, *elected, led(60, 3, (1, 2, 3), 2)) == CONTRADICTED
     shrunk = [led(2, 1, (1, 2, 3)), still(24), still(26), still(28), led(30, 1, (1, 3))]
     assert (outcome(ISR, *shrunk), outcome(ISR, *shrunk[:1], *shrunk[2:])) == (NOT_OBSERVED, CONTRADICTED)
+
+
+def test_whoever_leads_after_the_machine_has_taken_the_leader_away_shows_nothing() -> None:
+    begun, ended, back = led(2, 1, (1, 2, 3)), led(60, -1, (1,), 1), led(61, 1, (1,), 2)
+    stood = [still(second) for second in range(52, 60, 2)]
+    grown = led(63, 1, (1, 2, 3), 2)
+    assert [outcome(name, begun, *stood, ended, back, grown) for name in (LEADERS, ISR)] == [NOT_OBSERVED] * 2
+    assert outcome(LEADERS, begun, *stood, ended, led(60.5, -1, (1, 2), 1), back, grown) == NOT_OBSERVED
+    # It lost its leader for no reason, or has lost it once more.
+    assert outcome(LEADERS, begun, ended, back, grown) == CONTRADICTED
+    assert outcome(LEADERS, begun, *stood, ended, back, grown, led(90, 2, (1, 2, 3), 3)) == CONTRADICTED

@@ -1,0 +1,113 @@
+"""Brokers that the cluster takes for dead, and that are in an ISR, or are made to lead.
+
+With KRaft the controller decides both, in one log that is read whole. It takes a broker that it fences out of each ISR
+in the same batch, refuses those that are fenced to whoever asks (INELIGIBLE_REPLICA), and elects none of them
+(ClusterControlManager.isActive). With ZooKeeper the controller takes a broker whose session is over out of each ISR,
+but a leader that hears it fetch may take it in again. So there a broker is dead if its process is down as well, and has
+been for some seconds, for what was on its way may come after.
+
+The last member stays in an ISR although it is dead. Then nobody leads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+from checks.anomalies.availability import LIMIT_NS, calm_since, down, gone, well_since
+from checks.anomaly import CLUSTER, anomaly
+from checks.claims.spontaneous import SETTLED_NS
+from evidence.basis import Basis
+from evidence.events import NO_LEADER, Partition
+from evidence.nodes import broker
+from evidence.records import TopicPartition
+from evidence.run_state import ALIVE, DOWN, PartitionInterval, RunState
+from evidence.spans import Span, common
+
+Evidence = dict[str, Any]
+
+FENCED: Final = "KIP-841 (fenced replicas are not in the ISR, and do not lead); KIP-903"
+
+
+@anomaly("dead-replica-in-isr", source=FENCED, basis=Basis.KIP, reads=(CLUSTER,))
+def dead_replica_in_isr(run_state: RunState) -> list[Evidence]:
+    """A broker that the cluster took for dead joined an ISR, or stayed in one.
+
+    With KRaft it was fenced; with ZooKeeper it was not registered, and its process was down. One that stays is found if
+    another led, registered and up, for 45 s in which there was a controller, and no fault lasted anywhere but that
+    death.
+    """
+    joined = (
+        _row((after.topic, after.partition), after.at_ns, number, after.leader, after.isr)
+        for before, after in _changes(run_state)
+        for number in sorted(set(after.isr) - set(before.isr))
+        if _dead(run_state, after, number)
+    )
+    return [*joined, *_stayed(run_state)]
+
+
+@anomaly("dead-replica-elected", source=FENCED, basis=Basis.KIP, reads=(CLUSTER,))
+def dead_replica_elected(run_state: RunState) -> list[Evidence]:
+    """A broker that the cluster took for dead was made the leader of a partition.
+
+    With KRaft it was fenced; with ZooKeeper it was not registered, and its process was down. Whether it was in the ISR,
+    eligible (KIP-966) or neither is no matter.
+    """
+    return [
+        _row((after.topic, after.partition), after.at_ns, after.leader, after.leader, after.isr)
+        for before, after in _changes(run_state)
+        if after.leader not in (NO_LEADER, before.leader) and _dead(run_state, after, after.leader)
+    ]
+
+
+def _changes(run_state: RunState) -> Iterator[tuple[Partition, Partition]]:
+    """Each state of a partition with that before it, but for topics that were made again."""
+    pairs = (pair for states in run_state.states.values() for pair in pairwise(states))
+    return ((before, after) for before, after in pairs if after.leader_epoch >= before.leader_epoch)
+
+
+def _dead(run_state: RunState, state: Partition, number: int) -> bool:
+    """Whether a broker was dead to the cluster before it stated this, and still then."""
+    node, at_ns = broker(number), state.at_ns
+    told = [one for one in run_state.registrations.get(node, ()) if one.begin_ns <= at_ns][-1:]
+    dead = [one.begin_ns for one in told if one.value != ALIVE and one.begin_ns < at_ns]
+    if state.source == "kraft" or not dead:
+        return bool(dead)
+    died_ns = run_state.died_by(node, at_ns)
+    ended = died_ns is not None and run_state.condition_at(node, at_ns) == DOWN
+    return ended and at_ns - max(*dead, died_ns or 0) >= SETTLED_NS
+
+
+def _stayed(run_state: RunState) -> Iterator[Evidence]:
+    for where, states in run_state.partitions.items():
+        kraft = run_state.states[where][0].source == "kraft"
+        for state in states:
+            for number in sorted(set(state.isr) - {state.leader}):
+                for span in _dead_in(run_state, broker(number), state, kraft=kraft):
+                    stayed_ns = _stays_ns(run_state, state.leader, broker(number), *span)
+                    if stayed_ns >= LIMIT_NS:
+                        row = _row(where, span[0], number, state.leader, state.isr)
+                        yield row | {"stayed_ms": round(stayed_ns / 1e6)}
+
+
+def _dead_in(run_state: RunState, node: str, state: PartitionInterval, *, kraft: bool) -> list[Span]:
+    """From when to when a broker was dead to the cluster in a state."""
+    spans = common([(state.begin_ns, state.end_ns)], gone(run_state, node))
+    return spans if kraft else common(spans, down(run_state, node))
+
+
+def _stays_ns(run_state: RunState, leader: int, node: str, begin_ns: int, end_ns: int) -> int:
+    """For how long, at the end of this time, a dead broker could have been taken out of the ISR; 0 if it could not."""
+    at_ns = end_ns - 1
+    leads_ns = None if leader == NO_LEADER else well_since(run_state, broker(leader), at_ns)
+    if leads_ns is None:
+        return 0
+    since_ns = max(begin_ns, leads_ns, calm_since(run_state, at_ns, node))
+    controller = run_state.controller_at(since_ns)
+    return at_ns - since_ns if controller is not None and controller.value not in ("", node) else 0
+
+
+def _row(where: TopicPartition, at_ns: int, number: int, leader: int, isr: tuple[int, ...]) -> Evidence:
+    about = {"topic": where[0], "partition": where[1], "at_ns": at_ns, "node": broker(number)}
+    return about | {"leader": leader, "isr": list(isr)}
