@@ -34,11 +34,14 @@ class DeliveryCase:
 
 COMMIT_FIRST: Final = "commit, then process"
 PROCESS_FIRST: Final = "process, then commit"
+PROCESS_ASYNC: Final = "process, then commit without waiting"
+WHEN_REVOKED: Final = "process, and commit when partitions are revoked"
 LOOP: Final = "process, then poll again"
 WORKER: Final = "hand to a thread, then poll again"
 TRANSACTION: Final = "outputs and offsets in one transaction"
 ANY: Final = "librdkafka"
 AUTOMATIC: Final = "enable.auto.commit=true"
+STORED: Final = f"{AUTOMATIC}, enable.auto.offset.store=false"
 STREAMS: Final = "an output for each input, in a topology"
 COUNT: Final = "count by key in a store, in a topology"
 FROM_FILE: Final = "each line of a file to a topic"
@@ -59,19 +62,29 @@ BEFORE: Final = "outputs written, before the commit"
 UNANSWERED: Final = "committed, its answer withheld"
 OFFSETS_UNANSWERED: Final = "offsets in its transaction, the answer withheld"
 ROWS: Final = (
-    DeliveryCase(code=COMMIT_FIRST, client=ANY, crash="between the two", scenario="at-most-once", case="between"),
-    DeliveryCase(
-        code=COMMIT_FIRST, client=ANY, crash="before it commits", scenario="at-most-once", case="before-commit"
+    *(
+        DeliveryCase(code=code, client=client, crash=crash, scenario="at-most-once", case=f"{prefix}{case}")
+        for client, prefix in ((ANY, ""), ("Java", "java-"))
+        for code, crash, case in (
+            (COMMIT_FIRST, "between the two", "between"),
+            (COMMIT_FIRST, "before it commits", "before-commit"),
+            (COMMIT_FIRST, "after it has processed", "after-process"),
+            ("commit without waiting, then process", "committed, its answer not heard", "async-between"),
+        )
     ),
-    DeliveryCase(
-        code=COMMIT_FIRST, client=ANY, crash="after it has processed", scenario="at-most-once", case="after-process"
-    ),
-    DeliveryCase(code=PROCESS_FIRST, client=ANY, crash="between the two", scenario="at-least-once", case="between"),
-    DeliveryCase(
-        code=PROCESS_FIRST, client=ANY, crash="before it processes", scenario="at-least-once", case="before-process"
-    ),
-    DeliveryCase(
-        code=PROCESS_FIRST, client=ANY, crash="after it has committed", scenario="at-least-once", case="after-commit"
+    *(
+        DeliveryCase(code=code, client=client, crash=crash, scenario="at-least-once", case=f"{prefix}{case}")
+        for client, prefix in ((ANY, ""), ("Java", "java-"))
+        for code, crash, case in (
+            (PROCESS_FIRST, "between the two", "between"),
+            (PROCESS_FIRST, "before it processes", "before-process"),
+            (PROCESS_FIRST, "after it has committed", "after-commit"),
+            (PROCESS_ASYNC, "between the two", "async-between"),
+            (PROCESS_ASYNC, "committed, its answer not heard", "async-after-commit"),
+            (WHEN_REVOKED, "not: another member joins", "revoked"),
+            (WHEN_REVOKED, "in the callback, before it commits", "revoked-killed"),
+            (WHEN_REVOKED, "in the callback, after it has committed", "revoked-committed"),
+        )
     ),
     DeliveryCase(
         code=LOOP,
@@ -89,6 +102,22 @@ ROWS: Final = (
         crash="after it has processed",
         scenario="auto-commit",
         case="java-processed",
+    ),
+    DeliveryCase(
+        code=WORKER,
+        client=f"librdkafka, {AUTOMATIC}",
+        crash="before the thread processes",
+        scenario="auto-commit",
+        case="librdkafka-worker",
+    ),
+    *(
+        DeliveryCase(
+            code=code, client=f"librdkafka, {STORED}", crash="before it stores", scenario="auto-commit", case=case
+        )
+        for code, case in (
+            ("process, store, then poll again", "librdkafka-stored"),
+            ("hand to a thread that stores, then poll again", "librdkafka-worker-stored"),
+        )
     ),
     DeliveryCase(
         code=WORKER,
@@ -269,6 +298,13 @@ ROWS: Final = (
         crash=SLOWER,
         scenario="zombie-processor",
         case="group-alone",
+    ),
+    DeliveryCase(
+        code=TRANSACTION,
+        client="Java, one transactional.id per input partition",
+        crash=SLOWER,
+        scenario="zombie-processor",
+        case="id-per-partition",
     ),
 )
 

@@ -41,8 +41,8 @@ from harness.workloads.handles.client import (
 from harness.workloads.handles.connect import ConnectWorker, directory_of, free_port
 from harness.workloads.handles.spark import SparkQuery
 from harness.workloads.handles.transactions import Pipeline, TransactionalProducer, TransactionStepResult
-from harness.workloads.libraries import RDKAFKA, Library
-from harness.workloads.processes.programs import COMMITTED_BY_CLIENT
+from harness.workloads.libraries import JAVA, RDKAFKA, Library
+from harness.workloads.processes.programs import BY_PARTITION, COMMITTED_BY_CLIENT, STORING
 from harness.workloads.processes.share_programs import IMPLICIT
 from harness.workloads.protocol import GROUPS
 from harness.workloads.stores import ADDRESS, POSTGRESQL, SQLITE
@@ -550,6 +550,12 @@ class Clients:
         """UsageError if the case's client cannot run a program."""
         if store and self._library != RDKAFKA:
             raise UsageError(f"a program that writes to a store runs with librdkafka, not with {self._library.name}")
+        if program in STORING and self._library != RDKAFKA:
+            raise UsageError(
+                f"{program} stores offsets for its client to commit, and {self._library.name} has no such step"
+            )
+        if program in BY_PARTITION and self._library.kind != JAVA:
+            raise UsageError(f"{program} commits for a group alone, and {self._library.name} names the member")
         if self._library.kind != defaults.SCALA:
             return
         if program not in COMMITTED_BY_CLIENT:

@@ -41,12 +41,14 @@ SKIPPED = frozenset({"skipped-processing", "committed-too-far"})
 """Inputs without an output, which a committed offset had passed."""
 
 
-def crash(run: Run, program: str, stop: CrashPoint) -> None:
-    """A program is killed at a crash point, and another process continues from the group's committed offset."""
+def crash(run: Run, program: str, stop: CrashPoint, committed: int | None = None) -> None:
+    """A program is killed at a crash point, and another process continues from the group's committed offset. Where it
+    has not waited for a commit, that has to be carried out before (`committed`).
+    """
     t = run.partition()
     run.send(t, INPUTS)
     with run.application(program, t, group=GROUP, stop=stop) as first:
-        run.wait_crash_point(first, t)
+        run.wait_crash_point(first, t, committed=committed)
         run.kill_client(first)
     with run.application(program, t, group=GROUP):
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)

@@ -5,20 +5,25 @@ Each application is killed at the same place: it has received inputs and has not
 inputs that it has handed over, on its own thread: these inputs are skipped. Kafka's own consumer commits in its next
 poll the inputs that the poll before returned. A loop has processed them by then: nothing is skipped, and the inputs
 processed since the last commit are repeated. If another thread does the work, the polls continue and commit the same
-inputs: all that waited for the thread are skipped.
+inputs: all that waited for the thread are skipped. It is the same with librdkafka.
+
+In the cases named `stored` librdkafka commits what the program stores (enable.auto.offset.store=false, store_offsets),
+which it does when inputs are processed. Then nothing is skipped, with a thread that does the work or without: the
+inputs that were processed and not stored are repeated. Kafka's own consumer has no such step.
 
 Each poll returns five inputs, of 20. Kafka's consumer can be told so since 0.10 (KIP-41). That of 0.9 returns all of
 them at once, and its applications are not run.
 """
 
+from collections.abc import Mapping
 from functools import partial
 
 from harness.words import Basis, Case, CrashPoint, Documented, Run, ranges, scenario
-from scenarios.delivery import DELIVERY, GROUP, INPUTS, LIMIT_S, NUMBERS
+from scenarios.delivery import BATCH, DELIVERY, GROUP, INPUTS, LIMIT_S, NUMBERS
 
 AUTOMATIC = {"enable.auto.commit": "true", "auto.commit.interval.ms": "1000"}
+STORED = AUTOMATIC | {"enable.auto.offset.store": "false"}
 INTERVALS_S = 3.0
-BATCH = 5
 MORE = 5
 """Inputs that come after the crash. When one of them is processed, all before it were passed."""
 SKIPPED = frozenset({"skipped-processing"})
@@ -46,11 +51,18 @@ def to_a_worker(run: Run) -> None:
     crash(run, "hand-over", CrashPoint("hand-over", "process", 2), committed=INPUTS)
 
 
-def crash(run: Run, program: str, stop: CrashPoint, committed: int | None) -> None:
+def stored(run: Run, program: str) -> None:
+    """The client commits what is stored, and the program stands still when it has processed, and not stored."""
+    crash(run, program, CrashPoint("process", "store", 2), committed=BATCH, settings=STORED)
+
+
+def crash(
+    run: Run, program: str, stop: CrashPoint, committed: int | None, settings: Mapping[str, str] = AUTOMATIC
+) -> None:
     """A program is killed before it processes its inputs, and another process continues."""
     t = run.partition()
     run.send(t, INPUTS)
-    application = partial(run.application, program, t, group=GROUP, settings=AUTOMATIC, batch=BATCH)
+    application = partial(run.application, program, t, group=GROUP, settings=settings, batch=BATCH)
     with application(stop=stop) as first:
         first.wait_still(timeout_s=LIMIT_S)
         run.let_pass(INTERVALS_S, "a client that commits by the clock has done so")
@@ -79,6 +91,43 @@ scenario(
                     required=SKIPPED,
                     claims=NUMBERS,
                     sentence="Exactly the inputs that were handed over and not processed are skipped.",
+                    source=LIBRDKAFKA,
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+        "librdkafka-worker": Case(
+            steps=to_a_worker,
+            documented=[
+                Documented(
+                    required=SKIPPED,
+                    claims=NUMBERS,
+                    sentence="Exactly the inputs that were handed to the thread and not processed are skipped.",
+                    source=LIBRDKAFKA,
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+        "librdkafka-stored": Case(
+            steps=partial(stored, program="process-then-store"),
+            documented=[
+                Documented(
+                    required=frozenset({"repeated-processing"}),
+                    claims=NUMBERS,
+                    sentence="Nothing is skipped. The inputs that were processed and not stored are repeated.",
+                    source=LIBRDKAFKA,
+                    basis=Basis.DOCUMENTATION,
+                )
+            ],
+        ),
+        "librdkafka-worker-stored": Case(
+            steps=partial(stored, program="hand-over-then-store"),
+            documented=[
+                Documented(
+                    required=frozenset({"repeated-processing"}),
+                    claims=NUMBERS,
+                    sentence="""Nothing is skipped, of what waited for the thread either. The inputs that were processed
+                        and not stored are repeated.""",
                     source=LIBRDKAFKA,
                     basis=Basis.DOCUMENTATION,
                 )

@@ -6,6 +6,10 @@ adds its offsets to its transaction and commits. The two have different transact
 stop it. If it sends its member id and generation, the coordinator refuses its offsets and it aborts. If it sends the
 group's name alone, as every producer did before 2.5, the coordinator takes the offsets. Then the inputs are processed
 twice, and the group's offset goes back.
+
+In the last case there is a producer for each input partition, whose transactional.id names the partition, as KIP-98 has
+it. The new owner of the partition has the same transactional.id: when it begins, the coordinator aborts the open
+transaction and fences the first producer. No member id is needed for that, so it holds on every release.
 """
 
 from functools import partial
@@ -14,6 +18,7 @@ from harness.words import Basis, Case, ClusterPlan, CrashPoint, Documented, rang
 from scenarios.delivery import overtake
 
 KIP_447 = "KIP-447"
+KIP_98 = "KIP-98"
 STOP = CrashPoint("process", "offsets", 2)
 STEPS = partial(overtake, stop=STOP, transactional_ids=("one", "another"))
 LATE_COMMIT_TAKEN = frozenset({"repeated-processing", "stale-commit-accepted"})
@@ -55,6 +60,19 @@ scenario(
                     sentence="With the group's name alone the coordinator takes the offsets, and the inputs are "
                     "processed twice.",
                     source=KIP_447,
+                    basis=Basis.KIP,
+                )
+            ],
+        ),
+        "id-per-partition": Case(
+            client="java",
+            steps=partial(STEPS, program="transact-by-partition", transactional_ids=("inputs", "inputs")),
+            documented=[
+                Documented(
+                    claims=["late-commit-refused", "each-input-processed-once"],
+                    sentence="The new owner of the partition has fenced the producer. Its offsets are refused, though "
+                    "they name the group alone.",
+                    source=f"{KIP_98}; {KIP_447}",
                     basis=Basis.KIP,
                 )
             ],

@@ -14,8 +14,8 @@ harness asks the group's coordinator and the leader of the output (harness/run/c
 from __future__ import annotations
 
 from harness.workloads.processes import child
-from harness.workloads.processes.program_steps import ProgramSteps
-from harness.workloads.processes.programs import PROGRAMS
+from harness.workloads.processes.group_steps import GroupSteps
+from harness.workloads.processes.programs import ASYNCHRONOUS, BY_PARTITION, PROGRAMS
 from harness.workloads.processes.share_programs import SHARE_PROGRAMS
 from harness.workloads.processes.share_steps import ShareSteps
 
@@ -31,7 +31,8 @@ def main() -> None:
             SHARE_PROGRAMS[name](sharing)
             sharing.close()
         else:
-            app = ProgramSteps(arguments, commands, writer)
+            asynchronous, by_partition = name in ASYNCHRONOUS, name in BY_PARTITION
+            app = GroupSteps(arguments, commands, writer, asynchronous=asynchronous, by_partition=by_partition)
             PROGRAMS[name](app)
             app.close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,21 @@ from harness.workloads.processes.scala_consumer import scala_consumer
 from harness.workloads.settings import LIBRDKAFKA, SCALA, ZOOKEEPER
 
 
-def open_consumer(library: Mapping[str, Any], bootstrap: str, settings: Mapping[str, Any]) -> Any:
-    """A consumer of a library, to be used as `confluent_kafka.Consumer` is.
+def open_consumer(
+    library: Mapping[str, Any],
+    bootstrap: str,
+    settings: Mapping[str, Any],
+    on_commit: Callable[..., None] | None = None,
+) -> Any:
+    """A consumer of a library, to be used as `confluent_kafka.Consumer` is. `on_commit` is told in a poll what came of
+    a commit that nobody waited for: its error, None if there is none, and the offsets.
 
     Raises HarnessError or KafkaException for settings that the client refuses.
     """
     if library["name"] == LIBRDKAFKA:
-        return Consumer(child.client_settings(bootstrap, dict(READING) | dict(settings)))
+        told = {} if on_commit is None else {"on_commit": on_commit}
+        return Consumer(child.client_settings(bootstrap, dict(READING) | dict(settings), fixed=told))
     java = {"jars": Path(library["jars"]), "java_home": Path(library["java_home"])}
     if library["name"].startswith(f"{SCALA}-"):
         return scala_consumer(library["name"], library[ZOOKEEPER], settings, **java)
-    return jvm_consumer(library["name"], bootstrap, settings, **java)
+    return jvm_consumer(library["name"], bootstrap, settings, on_commit=on_commit, **java)

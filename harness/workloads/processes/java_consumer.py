@@ -15,23 +15,25 @@ from typing import Any, Final
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from harness.setup.java import properties
+from harness.workloads.processes.adapted import Failure
 from harness.workloads.processes.java import failure_of, made_in_jvm, offsets_of
 
 BYTES: Final = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 NO_OFFSET: Final = -1001
 """librdkafka's OFFSET_INVALID: begin where the group left off."""
 OnPartitions = Callable[["JvmConsumer", Sequence[TopicPartition]], None]
+OnCommit = Callable[[Failure | None, Sequence[TopicPartition]], None]
 
 
 class JvmConsumer:
     """org.apache.kafka.clients.consumer.KafkaConsumer."""
 
-    def __init__(self, bootstrap: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, bootstrap: str, settings: Mapping[str, Any], on_commit: OnCommit | None = None) -> None:
         from jpype import JClass
 
         self._thrown = JClass("java.lang.Throwable")
         self._list = JClass("java.util.ArrayList")
-        self._group = settings["group.id"]
+        self._group, self._on_commit = settings["group.id"], on_commit
         fixed = {"bootstrap.servers": bootstrap, "key.deserializer": BYTES, "value.deserializer": BYTES}
         self._consumer = JClass("org.apache.kafka.clients.consumer.KafkaConsumer")(properties(settings, fixed))
         self._wait = _waiting(self._consumer)
@@ -68,12 +70,28 @@ class JvmConsumer:
         ]
 
     def commit(self, *, offsets: Sequence[TopicPartition], asynchronous: bool) -> None:
-        """Commit offsets and wait for the answer. Raises KafkaException if they are refused."""
-        assert not asynchronous
+        """Commit offsets and wait for the answer, or have it told to `on_commit` in a later poll (`asynchronous`).
+        Raises KafkaException if they are refused.
+
+        From 0.10.0 on commitAsync writes the request to the socket before it returns
+        (ConsumerCoordinator.commitOffsetsAsync: client.pollNoWakeup; before that, 0.9, the next poll does).
+        """
         try:
-            self._consumer.commitSync(offsets_of(offsets))
+            if asynchronous:
+                self._consumer.commitAsync(offsets_of(offsets), self._callback(offsets))
+            else:
+                self._consumer.commitSync(offsets_of(offsets))
         except self._thrown as error:
             raise KafkaException(failure_of(error)) from None
+
+    def _callback(self, offsets: Sequence[TopicPartition]) -> Any:
+        from jpype import JProxy
+
+        def answered(_: Any, error: Any) -> None:
+            if self._on_commit is not None:
+                self._on_commit(None if error is None else failure_of(error), offsets)
+
+        return JProxy("org.apache.kafka.clients.consumer.OffsetCommitCallback", dict={"onComplete": answered})
 
     def seek(self, place: TopicPartition) -> None:
         """Go on reading a partition at an offset."""
@@ -119,10 +137,16 @@ def _waiting(consumer: Any) -> Callable[[float], Any]:
 
 
 def jvm_consumer(
-    client: str, bootstrap: str, settings: Mapping[str, Any], *, jars: Path, java_home: Path
+    client: str,
+    bootstrap: str,
+    settings: Mapping[str, Any],
+    *,
+    jars: Path,
+    java_home: Path,
+    on_commit: OnCommit | None = None,
 ) -> JvmConsumer:
     """The consumer `java-<release>`, with the jars in a directory and the Java of a home.
 
     Raises HarnessError, with the client's own words, if it cannot be made: for settings that it refuses, say.
     """
-    return made_in_jvm(client, lambda: JvmConsumer(bootstrap, settings), jars, java_home)
+    return made_in_jvm(client, lambda: JvmConsumer(bootstrap, settings, on_commit), jars, java_home)

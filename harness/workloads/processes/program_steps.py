@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -103,9 +103,14 @@ class ProducingSteps:
 class ProgramSteps(ProducingSteps):
     """What a program of a consumer group's member can do."""
 
+    _on_commit: Callable[..., None] | None = None
+    """Hears the answers to commits that are not waited for; None if there are none."""
+
     def __init__(self, arguments: Mapping[str, Any], commands: child.Commands, writer: HistoryWriter) -> None:
         super().__init__(arguments, commands, writer)
-        self._client = open_consumer(arguments["library"], arguments["bootstrap"], arguments["consumer_settings"])
+        self._client = open_consumer(
+            arguments["library"], arguments["bootstrap"], arguments["consumer_settings"], self._on_commit
+        )
         self._polls = PollRecorder(writer, self._client, size=arguments["batch"], recording=self._one_at_a_time)
         self._open_store = partial(open_store, arguments["store"], arguments["run"])
         self._store: Store | None = self._open_store() if arguments["store"] else None
@@ -142,6 +147,7 @@ class ProgramSteps(ProducingSteps):
     def poll(self) -> Sequence[Message]:
         """The next inputs, at least one; none if the program is to end."""
         while self._goes_on(0.0):
+            self._before_poll()
             seen = self._polls.poll(POLL_S)
             with self._one_at_a_time:
                 self._writer.flush()
@@ -149,6 +155,9 @@ class ProgramSteps(ProducingSteps):
             if seen.messages:
                 return seen.messages
         return ()
+
+    def _before_poll(self) -> None:
+        """What the thread that polls has to do for others: nothing."""
 
     def process(self, inputs: Sequence[Message]) -> None:
         """Send an output for each input and wait until all are acknowledged."""

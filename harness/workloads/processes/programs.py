@@ -16,6 +16,7 @@ from harness.workloads.stores.types import StoreLost
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
+    from harness.workloads.processes.group_steps import GroupSteps
     from harness.workloads.processes.program_steps import ProgramSteps
 
 
@@ -39,6 +40,44 @@ def process_then_commit(app: ProgramSteps) -> None:
         app.between("commit", "poll")
 
 
+def commit_async_then_process(app: GroupSteps) -> None:
+    """At most once, if the commit is carried out before the crash: nobody waits for its answer."""
+    while inputs := app.poll():
+        app.between("poll", "commit")
+        app.commit_async(inputs)
+        app.between("commit", "process")
+        app.process(inputs)
+        app.between("process", "poll")
+
+
+def process_then_commit_async(app: GroupSteps) -> None:
+    """At least once: the next inputs are polled before it is known whether the commit was carried out."""
+    while inputs := app.poll():
+        app.between("poll", "process")
+        app.process(inputs)
+        app.between("process", "commit")
+        app.commit_async(inputs)
+        app.between("commit", "poll")
+
+
+def process_then_commit_when_revoked(app: GroupSteps) -> None:
+    """At least once, with few commits: one when partitions are taken away, and one at the end."""
+    done: list[Message] = []
+
+    def commit() -> None:
+        if done:
+            app.between("revoke", "commit")
+            app.commit(done)
+            app.between("commit", "give up")
+            done.clear()
+
+    app.when_revoked(commit)
+    while inputs := app.poll():
+        app.process(inputs)
+        done.extend(inputs)
+    commit()
+
+
 def process_and_poll(app: ProgramSteps) -> None:
     """The client commits by itself (enable.auto.commit)."""
     while inputs := app.poll():
@@ -54,6 +93,30 @@ def hand_over(app: ProgramSteps) -> None:
         app.between("hand-over", "process")
         app.process(inputs)
         app.between("process", "hand-over")
+
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        while inputs := app.poll():
+            worker.submit(work, inputs)
+
+
+def process_then_store(app: GroupSteps) -> None:
+    """The client commits by itself what the program stores: offsets of inputs that are processed."""
+    while inputs := app.poll():
+        app.between("poll", "process")
+        app.process(inputs)
+        app.between("process", "store")
+        app.store(inputs)
+        app.between("store", "poll")
+
+
+def hand_over_then_store(app: GroupSteps) -> None:
+    """The same with a thread of its own that does the work, and stores."""
+
+    def work(inputs: Sequence[Message]) -> None:
+        app.between("hand-over", "process")
+        app.process(inputs)
+        app.between("process", "store")
+        app.store(inputs)
 
     with ThreadPoolExecutor(max_workers=1) as worker:
         while inputs := app.poll():
@@ -77,6 +140,23 @@ def transact(app: ProgramSteps, *, as_member: bool = True) -> None:
 def transact_for_group(app: ProgramSteps) -> None:
     """The same as before KIP-447: the offsets are the group's, whoever its members are."""
     transact(app, as_member=False)
+
+
+def transact_by_partition(app: GroupSteps) -> None:
+    """The same with a producer for each input partition, whose transactional.id names the partition: who has the
+    partition next fences the producer of who had it.
+    """
+    while inputs := app.poll():
+        for ours in app.by_partition(inputs):
+            app.between("poll", "begin")
+            app.begin()
+            app.process(ours)
+            app.between("process", "offsets")
+            added = app.commit(ours, as_member=False)
+            app.between("offsets", "end")
+            if not (added and app.end()) and not app.give_up(ours):
+                return
+            app.between("end", "poll")
 
 
 def store_transaction(app: ProgramSteps) -> None:
@@ -147,13 +227,25 @@ def store_by_key(app: ProgramSteps) -> None:
 
 COMMITTED_BY_CLIENT: Final = frozenset({"process-and-poll", "hand-over"})
 """Programs that leave commits to their client."""
-PROGRAMS: Final[Mapping[str, Callable[[ProgramSteps], None]]] = {
+STORING: Final = frozenset({"process-then-store", "hand-over-then-store"})
+"""Programs that store offsets by hand for their client to commit, which librdkafka alone has."""
+ASYNCHRONOUS: Final = frozenset({"commit-async-then-process", "process-then-commit-async"})
+"""Programs that do not wait for the answer to a commit."""
+BY_PARTITION: Final = frozenset({"transact-by-partition"})
+"""Programs with a producer for each input partition."""
+PROGRAMS: Final[Mapping[str, Callable[[GroupSteps], None]]] = {
     "commit-then-process": commit_then_process,
     "process-then-commit": process_then_commit,
+    "commit-async-then-process": commit_async_then_process,
+    "process-then-commit-async": process_then_commit_async,
+    "process-then-commit-when-revoked": process_then_commit_when_revoked,
     "process-and-poll": process_and_poll,
     "hand-over": hand_over,
+    "process-then-store": process_then_store,
+    "hand-over-then-store": hand_over_then_store,
     "transact": transact,
     "transact-for-group": transact_for_group,
+    "transact-by-partition": transact_by_partition,
     "store-transaction": store_transaction,
     "store-position-kept": store_position_kept,
     "store-offset-first": store_offset_first,

@@ -272,6 +272,22 @@ def test_what_the_consumer_of_0_8_cannot_run(
     assert Told.made == []
 
 
+@pytest.mark.parametrize(
+    ("client", "program", "why"),
+    [
+        (Library("java", "4.3.1"), "process-then-store", "java-4.3.1 has no such step"),
+        (Library("librdkafka"), "transact-by-partition", "librdkafka names the member"),
+    ],
+)
+def test_a_program_that_only_another_client_can_run(
+    client: Library, program: str, why: str, tmp_path: Path, timeline: Timeline
+) -> None:
+    stage = Stage(tmp_path, timeline, client=client)
+    with pytest.raises(UsageError, match=why), stage.clients.application(program, T, "out", group="g"):
+        pass
+    assert Told.made == []
+
+
 def test_kafka_streams_is_a_client_of_its_own(tmp_path: Path, timeline: Timeline) -> None:
     """It is given what the scenario says, and librdkafka sends beside it."""
     stage = Stage(tmp_path, timeline, client=Library("streams", "4.3.1"))

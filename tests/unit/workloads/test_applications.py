@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Consumer, Producer, TopicPartition
 
 from analysis.outputs import differing_outputs
 from checks.view import outputs_read, view_of
@@ -15,6 +16,7 @@ from evidence.errors import HarnessError, WaitTimeout
 from evidence.history import record, schema
 from evidence.history.read import open_run
 from evidence.rundir import RunDir
+from harness.polling import poll
 from harness.workloads import settings
 from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
 from harness.workloads.handles.client import Child, Client, FinalReader
@@ -46,10 +48,11 @@ def inputs(mock_cluster: Producer, topic: str) -> str:
 def application(
     run_dir: RunDir, bootstrap: str, inputs: str, program: str, stop: CrashPoint, name: str = "app", **more: Any
 ) -> Application:
+    reading = more.pop("reading", {})
     return Application(
         Client(run_dir, name, 2, bootstrap, {"acks": "all"}),
         program=program,
-        consumer_settings=dict(settings.MEMBER) | {"group.id": f"{GROUP}-{inputs}"},
+        consumer_settings=dict(settings.MEMBER) | reading | {"group.id": f"{GROUP}-{inputs}"},
         inputs=inputs,
         output=f"{inputs}-out",
         output_partitions=4,
@@ -89,6 +92,8 @@ def outputs(run_dir: RunDir, bootstrap: str, inputs: str) -> list[int]:
         ("process-then-commit", CrashPoint("poll", "process", 2), 2, 2),
         ("process-then-commit", CrashPoint("process", "commit", 2), 2, 4),
         ("process-then-commit", CrashPoint("commit", "poll", 2), 4, 4),
+        ("commit-async-then-process", CrashPoint("poll", "commit", 2), 2, 2),
+        ("process-then-commit-async", CrashPoint("process", "commit", 2), 2, 4),
     ],
 )
 def test_a_program_is_killed_exactly_between_two_steps(
@@ -107,6 +112,87 @@ def test_a_program_is_killed_exactly_between_two_steps(
         app.kill()
     assert committed(bootstrap, inputs) == has_committed
     assert outputs(run_dir, bootstrap, inputs) == list(range(has_processed))
+
+
+@pytest.mark.parametrize(
+    ("program", "stop", "has_processed"),
+    [
+        ("commit-async-then-process", CrashPoint("commit", "process", 2), 2),
+        ("process-then-commit-async", CrashPoint("commit", "poll", 2), 4),
+    ],
+)
+def test_a_commit_that_nobody_waits_for_is_carried_out_and_not_heard_of(
+    run_dir: RunDir,
+    mock_cluster: Producer,
+    bootstrap: str,
+    inputs: str,
+    program: str,
+    stop: CrashPoint,
+    has_processed: int,
+) -> None:
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    with application(run_dir, bootstrap, inputs, program, stop) as app:
+        app.wait_still(timeout_s=LIMIT_S)
+        assert poll(lambda: committed(bootstrap, inputs), LIMIT_S, until=lambda offset: offset == 4) == 4
+        app.kill()
+    assert outputs(run_dir, bootstrap, inputs) == list(range(has_processed))
+    # The second is answered in a third poll, which never was.
+    heard = commits(run_dir, inputs)
+    assert {(2, schema.INFO), (4, schema.INFO)} <= set(heard) <= {(2, schema.INFO), (2, schema.OK), (4, schema.INFO)}
+
+
+def commits(run_dir: RunDir, inputs: str) -> list[tuple[int, str]]:
+    """The offsets that were committed by a program's own word, and what came of it."""
+    rows = open_run(run_dir).tables[(inputs, 0)].to_pylist()
+    found = [(row["completed_ns"], row["offset"], row["outcome"]) for row in rows if row["kind"] == schema.OFFSETS]
+    return [(offset, outcome) for _, offset, outcome in sorted(found)]
+
+
+STORED = {"enable.auto.commit": "true", "auto.commit.interval.ms": "100", "enable.auto.offset.store": "false"}
+
+
+@pytest.mark.parametrize(
+    ("program", "stop", "has_committed", "has_processed"),
+    [
+        ("process-then-store", CrashPoint("poll", "process", 2), 2, 2),
+        ("process-then-store", CrashPoint("process", "store", 2), 2, 4),
+        ("process-then-store", CrashPoint("store", "poll", 2), 4, 4),
+        ("hand-over-then-store", CrashPoint("hand-over", "process", 2), 2, 2),
+        ("hand-over-then-store", CrashPoint("process", "store", 2), 2, 4),
+    ],
+)
+def test_the_client_commits_what_the_program_has_stored(
+    run_dir: RunDir,
+    mock_cluster: Producer,
+    bootstrap: str,
+    inputs: str,
+    program: str,
+    stop: CrashPoint,
+    has_committed: int,
+    has_processed: int,
+) -> None:
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    with application(run_dir, bootstrap, inputs, program, stop, reading=STORED) as app:
+        app.wait_still(timeout_s=LIMIT_S)
+        assert poll(lambda: committed(bootstrap, inputs), LIMIT_S, until=lambda offset: offset == has_committed)
+        time.sleep(0.5)  # it would commit more by now
+        app.kill()
+    assert committed(bootstrap, inputs) == has_committed
+    assert outputs(run_dir, bootstrap, inputs) == list(range(has_processed))
+
+
+def test_it_stands_still_in_the_callback_that_revokes_its_partitions(
+    run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str
+) -> None:
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    program, stop = "process-then-commit-when-revoked", CrashPoint("revoke", "commit")
+    with application(run_dir, bootstrap, inputs, program, stop) as app:
+        app.wait_processed(4, timeout_s=LIMIT_S)
+        with application(run_dir, bootstrap, inputs, program, NOWHERE, "next"):
+            assert app.wait_still(timeout_s=LIMIT_S) == stop
+            # The broker of tests refuses commits while a group rebalances, which Kafka does not.
+            app.kill()
+    assert committed(bootstrap, inputs) == OFFSET_INVALID
 
 
 def test_it_goes_on_when_it_is_told_to(run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str) -> None:
