@@ -17,10 +17,24 @@ cases kill the process after it has waited for 45 s, with a time-out of 30 s, an
 keeps librdkafka's own log (logs/processor-1.stderr).
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
-from harness.words import OFFSETS, Basis, Case, ClusterPlan, CrashPoint, Documented, Partition, Run, ranges, scenario
-from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S, NUMBERS
+from harness.words import (
+    OFFSETS,
+    Basis,
+    Case,
+    ClusterPlan,
+    CrashPoint,
+    Documented,
+    Partition,
+    Run,
+    Target,
+    ranges,
+    scenario,
+)
+from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S, NUMBERS, OUTPUT
 
 ONCE = "each-input-processed-once"
 TRANSACTIONS = Partition("__transaction_state", 0)
@@ -31,6 +45,24 @@ CALL_S = 30.0
 """How long a call of the program may last (harness/workloads/processes/transactional.py)."""
 LOGGED = {"debug": "eos,broker", "transaction.timeout.ms": "300000"}
 """It writes down what it does, and its transactions outlast its waiting."""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """How a broker is gone for the others, and how it is back."""
+
+    taken: Callable[[Run, Target], None]
+    back: Callable[[Run, Target], None]
+
+
+def cut_off(run: Run, broker: Target) -> None:
+    """The broker reaches no other node; clients reach it and the others."""
+    run.cut([broker], [run.node(name) for name in run.cluster.nodes if name != broker.node.name])
+
+
+KILLED = Gone(taken=Run.kill, back=Run.start)
+FROZEN = Gone(taken=Run.freeze, back=lambda run, _broker: run.thaw())
+CUT = Gone(taken=cut_off, back=lambda run, _broker: run.heal_network())
 
 
 def killed(run: Run, stop: CrashPoint) -> None:
@@ -45,24 +77,24 @@ def killed(run: Run, stop: CrashPoint) -> None:
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
 
 
-def broker_killed(run: Run, of: Partition) -> None:
-    """The broker that leads a partition dies while a transaction is open, and the application continues."""
+def broker_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
+    """The broker that leads a partition is gone while a transaction is open, and the application continues."""
     t = run.partition()
     run.send(t, INPUTS)
     with run.application("transact", t, group=GROUP, transactional_id="application", stop=OPEN) as application:
         run.wait_crash_point(application, t)
         leader = run.leader_of(of)
         others = [one for one in run.in_isr(of) if one.id != leader.id]
-        run.kill(leader)
+        gone.taken(run, leader)
         run.wait_leader(of, *others)
         application.go_on()
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    run.start(leader)
+    gone.back(run, leader)
 
 
-def coordinator_killed(run: Run, of: Partition) -> None:
-    """The leader of a partition dies while a transaction of librdkafka's is open. If it coordinated the group, the next
-    call with offsets never returns, and the process is killed. Another one continues.
+def coordinator_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
+    """The leader of a partition is gone while a transaction of librdkafka's is open. If it coordinated the group, the
+    next call with offsets never returns, and the process is killed. Another one continues.
     """
     t = run.partition()
     run.send(t, INPUTS)
@@ -73,7 +105,7 @@ def coordinator_killed(run: Run, of: Partition) -> None:
         run.wait_crash_point(first, t)
         leader, coordinator = run.leader_of(of), run.leader_of(OFFSETS)
         others = [one for one in run.in_isr(of) if one.id != leader.id]
-        run.kill(leader)
+        gone.taken(run, leader)
         run.wait_leader(of, *others)
         first.go_on()
         if leader.id == coordinator.id:
@@ -89,7 +121,7 @@ def coordinator_killed(run: Run, of: Partition) -> None:
     if leader.id == coordinator.id:
         with application():
             run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    run.start(leader)
+    gone.back(run, leader)
 
 
 def documented(*claims: str) -> list[Documented]:
@@ -123,16 +155,39 @@ scenario(
         "before-commit": Case(steps=partial(killed, stop=OPEN), documented=documented(*NUMBERS)),
         "after-commit": Case(steps=partial(killed, stop=CrashPoint("end", "poll", 2)), documented=documented(*NUMBERS)),
         "java-before-commit": Case(client="java", steps=partial(killed, stop=OPEN), documented=documented(*NUMBERS)),
-        "leader": Case(steps=partial(broker_killed, of=Partition("output", 0)), documented=documented()),
-        "group-coordinator": Case(steps=partial(coordinator_killed, of=OFFSETS), documented=[LIBRDKAFKA_WAITS]),
-        "java-group-coordinator": Case(
-            client="java", steps=partial(broker_killed, of=OFFSETS), documented=documented()
-        ),
+        "leader": Case(steps=partial(broker_gone, of=OUTPUT), documented=documented()),
+        "group-coordinator": Case(steps=partial(coordinator_gone, of=OFFSETS), documented=[LIBRDKAFKA_WAITS]),
+        "java-group-coordinator": Case(client="java", steps=partial(broker_gone, of=OFFSETS), documented=documented()),
         "java-transaction-coordinator": Case(
-            client="java", steps=partial(broker_killed, of=TRANSACTIONS), documented=documented()
+            client="java", steps=partial(broker_gone, of=TRANSACTIONS), documented=documented()
         ),
         "transaction-coordinator": Case(
-            steps=partial(coordinator_killed, of=TRANSACTIONS), documented=[LIBRDKAFKA_WAITS]
+            steps=partial(coordinator_gone, of=TRANSACTIONS), documented=[LIBRDKAFKA_WAITS]
         ),
+        "leader-frozen": Case(steps=partial(broker_gone, of=OUTPUT, gone=FROZEN), documented=documented()),
+        "leader-cut": Case(steps=partial(broker_gone, of=OUTPUT, gone=CUT), documented=documented()),
+        "group-coordinator-frozen": Case(
+            steps=partial(coordinator_gone, of=OFFSETS, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]
+        ),
+        "group-coordinator-cut": Case(
+            steps=partial(coordinator_gone, of=OFFSETS, gone=CUT), documented=[LIBRDKAFKA_WAITS]
+        ),
+        "transaction-coordinator-frozen": Case(
+            steps=partial(coordinator_gone, of=TRANSACTIONS, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]
+        ),
+        "transaction-coordinator-cut": Case(
+            steps=partial(coordinator_gone, of=TRANSACTIONS, gone=CUT), documented=[LIBRDKAFKA_WAITS]
+        ),
+        **{
+            f"java-{place}-{how}": Case(
+                client="java", steps=partial(broker_gone, of=of, gone=gone), documented=documented()
+            )
+            for place, of in (
+                ("leader", OUTPUT),
+                ("group-coordinator", OFFSETS),
+                ("transaction-coordinator", TRANSACTIONS),
+            )
+            for how, gone in (("frozen", FROZEN), ("cut", CUT))
+        },
     },
 )
