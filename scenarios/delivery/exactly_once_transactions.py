@@ -5,16 +5,19 @@ The next process has the same transactional.id. When it begins, it aborts the op
 are committed together or not at all. The group has committed exactly the inputs whose outputs a read_committed reader
 gets, and each input is processed once. A read_uncommitted reader also gets the aborted outputs.
 
-In the last cases the program continues, and a broker dies while its transaction is open: the leader of the output, the
-coordinator of the group, the coordinator of the transaction. With Java's clients the program needs nobody: they find
-the new coordinator.
+In the other cases the program continues, and a broker is gone while its transaction is open: the leader of the output,
+the coordinator of the group, the coordinator of the transaction. It is killed; or `frozen`, with its connections open;
+or `cut` off from all other nodes, while clients reach it and the others. Another broker is elected, and the application
+ends its work. Then the old one is back, and does not know at first that it was replaced. The one that was cut off is
+back earlier: a client that knows it asks it who leads, and it still names itself. With Java's clients the program needs
+nobody: they find the new coordinator.
 
 librdkafka from 2.10.0 on does not. It removes a broker that is no longer in the metadata ("Decommissioning this
 broker" in its own log), and keeps it in its cache of groups' coordinators. The next call of
 rd_kafka_send_offsets_to_transaction adds the offsets to the transaction, and then waits for that broker (librdkafka
-issue 5511). The time-out of the call is never looked at (issue 5456). The broker's return does not end the wait. These
-cases kill the process after it has waited for 45 s, with a time-out of 30 s, and another one continues. A run of them
-keeps librdkafka's own log (logs/processor-1.stderr).
+issue 5511). The time-out of the call is never looked at (issue 5456). The broker's return does not end the wait. If a
+process waits for 45 s, with a time-out of 30 s, it is killed, and another one continues. A run of these cases keeps
+librdkafka's own log (logs/processor-1.stderr).
 """
 
 from collections.abc import Callable
@@ -23,6 +26,7 @@ from functools import partial
 
 from harness.words import (
     OFFSETS,
+    Application,
     Basis,
     Case,
     ClusterPlan,
@@ -43,6 +47,7 @@ OPEN = CrashPoint("offsets", "end", 2)
 
 CALL_S = 30.0
 """How long a call of the program may last (harness/workloads/processes/transactional.py)."""
+APART_S = 10.0
 LOGGED = {"debug": "eos,broker", "transaction.timeout.ms": "300000"}
 """It writes down what it does, and its transactions outlast its waiting."""
 
@@ -53,6 +58,8 @@ class Gone:
 
     taken: Callable[[Run, Target], None]
     back: Callable[[Run, Target], None]
+    to_the_end: bool = True
+    """Whether the application ends its work without it. If not, it is back `APART_S` after the application went on."""
 
 
 def cut_off(run: Run, broker: Target) -> None:
@@ -62,7 +69,7 @@ def cut_off(run: Run, broker: Target) -> None:
 
 KILLED = Gone(taken=Run.kill, back=Run.start)
 FROZEN = Gone(taken=Run.freeze, back=lambda run, _broker: run.thaw())
-CUT = Gone(taken=cut_off, back=lambda run, _broker: run.heal_network())
+CUT = Gone(taken=cut_off, back=lambda run, _broker: run.heal_network(), to_the_end=False)
 
 
 def killed(run: Run, stop: CrashPoint) -> None:
@@ -83,18 +90,18 @@ def broker_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
     run.send(t, INPUTS)
     with run.application("transact", t, group=GROUP, transactional_id="application", stop=OPEN) as application:
         run.wait_crash_point(application, t)
-        leader = run.leader_of(of)
-        others = [one for one in run.in_isr(of) if one.id != leader.id]
-        gone.taken(run, leader)
-        run.wait_leader(of, *others)
+        leader = take(run, of, gone)
         application.go_on()
+        if not gone.to_the_end:
+            be_back(run, leader, gone)
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    gone.back(run, leader)
+    if gone.to_the_end:
+        gone.back(run, leader)
 
 
 def coordinator_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
     """The leader of a partition is gone while a transaction of librdkafka's is open. If it coordinated the group, the
-    next call with offsets never returns, and the process is killed. Another one continues.
+    next call with offsets may never return: then the process is killed, and another one continues.
     """
     t = run.partition()
     run.send(t, INPUTS)
@@ -103,25 +110,44 @@ def coordinator_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
     )
     with application(stop=OPEN) as first:
         run.wait_crash_point(first, t)
-        leader, coordinator = run.leader_of(of), run.leader_of(OFFSETS)
-        others = [one for one in run.in_isr(of) if one.id != leader.id]
-        gone.taken(run, leader)
-        run.wait_leader(of, *others)
+        coordinator = run.leader_of(OFFSETS)
+        leader = take(run, of, gone)
         first.go_on()
-        if leader.id == coordinator.id:
-            run.note("it coordinated the group, too: librdkafka waits for it")
-            run.wait_committed(GROUP, t, OPEN.round * BATCH, timeout_s=LIMIT_S)
-            first.wait_processed((OPEN.round + 1) * BATCH, timeout_s=LIMIT_S)
-            run.let_pass(1.5 * CALL_S, "the call with the offsets is beyond its time-out")
-            committed = run.committed(GROUP, t, timeout_s=LIMIT_S).offset
-            run.require("the call has not returned", committed == OPEN.round * BATCH, committed=committed)
+        if not gone.to_the_end:
+            be_back(run, leader, gone)
+        waits = leader.id == coordinator.id and call_lasts(run, t, first)
+        if waits:
             run.kill_client(first)
         else:
             run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    if leader.id == coordinator.id:
+    if waits:
         with application():
             run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    gone.back(run, leader)
+    if gone.to_the_end:
+        gone.back(run, leader)
+
+
+def take(run: Run, of: Partition, gone: Gone) -> Target:
+    """The leader of a partition is gone, and another one of its replicas leads. Returns the one that is gone."""
+    leader = run.leader_of(of)
+    others = [one for one in run.in_isr(of) if one.id != leader.id]
+    gone.taken(run, leader)
+    run.wait_leader(of, *others)
+    return leader
+
+
+def be_back(run: Run, broker: Target, gone: Gone) -> None:
+    """It is back after a while, which clients that ask it alone need."""
+    run.let_pass(APART_S, "the application works with the broker that is cut off, or with the next leader")
+    gone.back(run, broker)
+
+
+def call_lasts(run: Run, t: Partition, application: Application) -> bool:
+    """Whether librdkafka waits for the coordinator that it had: its call with the offsets is beyond its time-out."""
+    run.note("it coordinated the group, too: librdkafka may wait for it")
+    application.wait_processed((OPEN.round + 1) * BATCH, timeout_s=LIMIT_S)
+    run.let_pass(1.5 * CALL_S, "the call with the offsets is beyond its time-out")
+    return run.committed(GROUP, t, timeout_s=LIMIT_S).offset == OPEN.round * BATCH
 
 
 def documented(*claims: str) -> list[Documented]:
@@ -131,8 +157,8 @@ def documented(*claims: str) -> list[Documented]:
 
 LIBRDKAFKA_WAITS = Documented(
     claims=[ONCE],
-    sentence="""If the broker coordinated the group, the application of librdkafka waits for it without limit, whatever
-        time-out its call has. When the application is started again, each input is processed once.""",
+    sentence="""If the broker coordinated the group, the application of librdkafka may wait for it without limit,
+        whatever time-out its call has. When the application is started again, each input is processed once.""",
     source="KIP-98; librdkafka issue 5511, issue 5456",
     basis=Basis.JIRA,
 )
