@@ -71,5 +71,5 @@ def test_inputs_that_a_run_had_no_time_for_are_not_skipped(tmp_path: Path) -> No
     )
     assert ended is not None
     assert broken_off is not None
-    assert (ended.skipped, broken_off.skipped) == ({1, 2}, {1})
+    assert (ended.skipped, broken_off.skipped) == (frozenset({1, 2}), frozenset({1}))
     assert (ended.repeated, broken_off.repeated) == (frozenset(), frozenset())

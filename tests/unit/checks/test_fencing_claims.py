@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from checks import claims
@@ -18,7 +20,7 @@ PRODUCER_FENCED, INVALID_EPOCH, BY_CLIENT = (
 
 
 def step(second: int, process: str, phase: TransactionPhase, error: str | None = None) -> Transaction:
-    outcome = "info" if error else "ok"
+    outcome: Literal["ok", "info"] = "info" if error else "ok"
     return at(second, Transaction(process=process, phase=phase, transaction=0, outcome=outcome, error=error))
 
 
