@@ -7,10 +7,11 @@ gets, and each input is processed once. A read_uncommitted reader also gets the 
 
 In the other cases the program continues, and a broker is gone while its transaction is open: the leader of the output,
 the coordinator of the group, the coordinator of the transaction. It is killed; or `frozen`, with its connections open;
-or `cut` off from all other nodes, while clients reach it and the others. Another broker is elected, and the application
-ends its work. Then the old one is back, and does not know at first that it was replaced. The one that was cut off is
-back earlier: a client that knows it asks it who leads, and it still names itself. With Java's clients the program needs
-nobody: they find the new coordinator.
+or `cut` off from all other nodes, while clients reach it and the others. Another broker is elected. One that is frozen
+or cut off is back 10 s after the application went on, and does not know at first that it was replaced. Clients may wait
+for it until then: a request to a frozen broker waits for its time-out (librdkafka: socket.timeout.ms,
+by default that of the transaction), and one that is cut off still names itself as the leader. With Java's clients
+the program needs nobody: they find the new coordinator.
 
 librdkafka from 2.10.0 on does not. It removes a broker that is no longer in the metadata ("Decommissioning this
 broker" in its own log), and keeps it in its cache of groups' coordinators. The next call of
@@ -68,7 +69,7 @@ def cut_off(run: Run, broker: Target) -> None:
 
 
 KILLED = Gone(taken=Run.kill, back=Run.start)
-FROZEN = Gone(taken=Run.freeze, back=lambda run, _broker: run.thaw())
+FROZEN = Gone(taken=Run.freeze, back=lambda run, _broker: run.thaw(), to_the_end=False)
 CUT = Gone(taken=cut_off, back=lambda run, _broker: run.heal_network(), to_the_end=False)
 
 
@@ -93,7 +94,7 @@ def broker_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
         leader = take(run, of, gone)
         application.go_on()
         if not gone.to_the_end:
-            be_back(run, leader, gone)
+            be_back(run, of, leader, gone)
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
     if gone.to_the_end:
         gone.back(run, leader)
@@ -114,7 +115,7 @@ def coordinator_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
         leader = take(run, of, gone)
         first.go_on()
         if not gone.to_the_end:
-            be_back(run, leader, gone)
+            be_back(run, of, leader, gone)
         waits = leader.id == coordinator.id and call_lasts(run, t, first)
         if waits:
             run.kill_client(first)
@@ -136,10 +137,13 @@ def take(run: Run, of: Partition, gone: Gone) -> Target:
     return leader
 
 
-def be_back(run: Run, broker: Target, gone: Gone) -> None:
-    """It is back after a while, which clients that ask it alone need."""
-    run.let_pass(APART_S, "the application works with the broker that is cut off, or with the next leader")
+def be_back(run: Run, of: Partition, broker: Target, gone: Gone) -> None:
+    """It is back after a while, which clients that ask it alone need, and follows the next leader. Until it does it
+    answers as it knows: a group's coordinator that was cut off with offsets that are older than the group's.
+    """
+    run.let_pass(APART_S, "the application waits for the broker that is gone, or goes on with the next leader")
     gone.back(run, broker)
+    run.wait_isr(of, run.replicas_of(of))
 
 
 def call_lasts(run: Run, t: Partition, application: Application) -> bool:
