@@ -52,14 +52,22 @@ class Groups:
         }
 
     def commit(
-        self, group: str, t: Partition, offset: int, *, metadata_bytes: int = 0, timeout_s: float = COMMIT_LIMIT_S
+        self,
+        group: str,
+        t: Partition,
+        offset: int,
+        *,
+        metadata_bytes: int = 0,
+        timeout_s: float = COMMIT_LIMIT_S,
+        only: Sequence[Target] = (),
     ) -> None:
-        """Commit an offset for a group that has no members, with so many bytes of metadata beside it.
+        """Commit an offset for a group that has no members, with so many bytes of metadata beside it. The client asks
+        `only` these brokers who coordinates the group, if they are given, and gives up an answer after `ASK_S`.
 
         Raises WaitTimeout if that is not acknowledged in time.
         """
         committing = place(t, offset, "m" * metadata_bytes)
-        client = self._client(group)
+        client = self._client(group, only)
         try:
             with self._sequence_log.step("commit an offset", group=group, partition=str(t), offset=offset):
                 # A coordinator that is not ready tells nobody when it is.
@@ -118,23 +126,27 @@ class Groups:
                 raise HarnessError(f"{coordinator.node.name} cannot be asked: {error}") from None
             yield
 
-    def committed(self, group: str, t: Partition, timeout_s: float) -> OffsetAnswer:
+    def committed(self, group: str, t: Partition, timeout_s: float, *, only: Sequence[Target] = ()) -> OffsetAnswer:
         """What a group's coordinator says that it has committed, asked again until it answers or the time is over: the
-        last answer, or the last error.
+        last answer, or the last error. `only` these brokers are asked who the coordinator is, if they are given.
         """
         with self._sequence_log.step("ask for a group's offset", group=group, partition=str(t)):
             return poll(
-                lambda: self._ask(group, t), timeout_s, until=lambda answer: answer.error is None, every_s=AGAIN_S
+                lambda: self._ask(group, t, only), timeout_s, until=lambda answer: answer.error is None, every_s=AGAIN_S
             )
 
-    def wait_committed(self, group: str, t: Partition, offset: int | None, timeout_s: float) -> None:
-        """Wait until a group's coordinator says that this offset is committed, None for none. WaitTimeout if not."""
+    def wait_committed(
+        self, group: str, t: Partition, offset: int | None, timeout_s: float, *, only: Sequence[Target] = ()
+    ) -> None:
+        """Wait until a group's coordinator says that this offset is committed, None for none. WaitTimeout if not.
+        `only` these brokers are asked who the coordinator is, if they are given.
+        """
 
         def is_committed(answer: OffsetAnswer) -> bool:
             return answer.error is None and answer.offset == offset
 
         with self._sequence_log.step(f"wait until {group} has committed {offset}", partition=str(t)):
-            answer = poll(lambda: self._ask(group, t), timeout_s, until=is_committed, every_s=AGAIN_S)
+            answer = poll(lambda: self._ask(group, t, only), timeout_s, until=is_committed, every_s=AGAIN_S)
             if not is_committed(answer):
                 said = answer.error or f"committed is {answer.offset}"
                 raise WaitTimeout(f"{group} has not committed {offset} of {t} after {timeout_s:.0f} s: {said}")
@@ -192,11 +204,11 @@ class Groups:
         self._timeline.append(seen)
         return seen
 
-    def _ask(self, group: str, t: Partition) -> OffsetAnswer:
+    def _ask(self, group: str, t: Partition, only: Sequence[Target]) -> OffsetAnswer:
         """Ask once, with a client of its own, which looks for the coordinator anew. Of answers in a row that say the
         same the timeline has each: they are few.
         """
-        client, asked_ns = self._client(group), time.monotonic_ns()
+        client, asked_ns = self._client(group, only), time.monotonic_ns()
         found: list[TopicPartition] = []
         try:
             error = _error(lambda: found.extend(client.committed([place(t)], timeout=ASK_S)))
@@ -209,8 +221,12 @@ class Groups:
         self._timeline.append(answer)
         return answer
 
-    def _client(self, group: str) -> Consumer:
-        return consumer(self._committer_settings | {"group.id": group})
+    def _client(self, group: str, only: Sequence[Target] = ()) -> Consumer:
+        known = {
+            "bootstrap.servers": ",".join(f"{one.node.address}:{KAFKA_PORT}" for one in only),
+            "socket.timeout.ms": int(ASK_S * 1000),
+        }
+        return consumer(self._committer_settings | {"group.id": group} | (known if only else {}))
 
 
 class PendingCommit:

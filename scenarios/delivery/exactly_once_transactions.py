@@ -21,8 +21,6 @@ process waits for 45 s, with a time-out of 30 s, it is killed, and another one c
 librdkafka's own log (logs/processor-1.stderr).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from harness.words import (
@@ -39,10 +37,21 @@ from harness.words import (
     ranges,
     scenario,
 )
-from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S, NUMBERS, OUTPUT
+from scenarios.delivery import (
+    BATCH,
+    CUT,
+    FROZEN,
+    GROUP,
+    INPUTS,
+    KILLED,
+    LIMIT_S,
+    NUMBERS,
+    OUTPUT,
+    TRANSACTIONS,
+    Gone,
+)
 
 ONCE = "each-input-processed-once"
-TRANSACTIONS = Partition("__transaction_state", 0)
 OPEN = CrashPoint("offsets", "end", 2)
 """Outputs and offsets are written, and the transaction is open."""
 
@@ -51,26 +60,6 @@ CALL_S = 30.0
 APART_S = 10.0
 LOGGED = {"debug": "eos,broker", "transaction.timeout.ms": "300000"}
 """It writes down what it does, and its transactions outlast its waiting."""
-
-
-@dataclass(frozen=True)
-class Gone:
-    """How a broker is gone for the others, and how it is back."""
-
-    taken: Callable[[Run, Target], None]
-    back: Callable[[Run, Target], None]
-    to_the_end: bool = True
-    """Whether the application ends its work without it. If not, it is back `APART_S` after the application went on."""
-
-
-def cut_off(run: Run, broker: Target) -> None:
-    """The broker reaches no other node; clients reach it and the others."""
-    run.cut([broker], [run.node(name) for name in run.cluster.nodes if name != broker.node.name])
-
-
-KILLED = Gone(taken=Run.kill, back=Run.start)
-FROZEN = Gone(taken=Run.freeze, back=lambda run, _broker: run.thaw(), to_the_end=False)
-CUT = Gone(taken=cut_off, back=lambda run, _broker: run.heal_network(), to_the_end=False)
 
 
 def killed(run: Run, stop: CrashPoint) -> None:
@@ -93,10 +82,10 @@ def broker_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
         run.wait_crash_point(application, t)
         leader = take(run, of, gone)
         application.go_on()
-        if not gone.to_the_end:
+        if gone is not KILLED:
             be_back(run, of, leader, gone)
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    if gone.to_the_end:
+    if gone is KILLED:
         gone.back(run, leader)
 
 
@@ -114,7 +103,7 @@ def coordinator_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
         coordinator = run.leader_of(OFFSETS)
         leader = take(run, of, gone)
         first.go_on()
-        if not gone.to_the_end:
+        if gone is not KILLED:
             be_back(run, of, leader, gone)
         waits = leader.id == coordinator.id and call_lasts(run, t, first)
         if waits:
@@ -124,7 +113,7 @@ def coordinator_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
     if waits:
         with application():
             run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    if gone.to_the_end:
+    if gone is KILLED:
         gone.back(run, leader)
 
 
