@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import pytest
 from msgspec import structs
 
@@ -13,11 +15,17 @@ from evidence.faults.network import CutProof
 from evidence.faults.process import FreezeProof, KillProof
 from evidence.run_state import RunState
 from tests.records import run_record
-from tests.unit.timelines import at
+from tests.unit import timelines
 
 COMMITS, TRANSACTIONS = "commits-pause-for-the-session", "transactions-pause-for-the-session"
+E = TypeVar("E", bound=Event)
 KILL = KillProof(exit_code=137, time_nano=1, signal_nano=1)
+SECOND_NS = 1_000_000_000
 LINKS = (("broker-1", "broker-2"), ("broker-1", "broker-3"), ("broker-2", "broker-1"), ("broker-3", "broker-1"))
+
+
+def at(second: int, event: E) -> E:
+    return timelines.at(second * SECOND_NS, event)
 
 
 def led(topic: str, leader: int) -> Partition:
