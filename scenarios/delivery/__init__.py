@@ -14,8 +14,9 @@ process of the same program takes over.
 of each record what is to become of it. `static-membership` shows who has the partitions of an application that is away.
 In `rebalance-while-processing` and `zombie-processor` an application loses its inputs while it works: it is too slow,
 say, or frozen. Then it continues.
-`producer-fencing` shows the mechanism under transactions. In `group-coordinator-failover` and
-`transaction-coordinator-failover` the broker is gone that keeps committed offsets, or transactions.
+`producer-fencing` shows the mechanism under transactions, and `aborted-and-read-uncommitted` who gets what is aborted.
+In `group-coordinator-failover` and `transaction-coordinator-failover` the broker is gone that keeps committed offsets,
+or transactions.
 `delivery-storm` has three members work under a load while members and brokers die, once for each semantics.
 """
 
