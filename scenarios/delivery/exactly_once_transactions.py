@@ -74,7 +74,7 @@ def killed(run: Run, stop: CrashPoint) -> None:
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
 
 
-def broker_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
+def java_without(run: Run, of: Partition, gone: Gone = KILLED) -> None:
     """The broker that leads a partition is gone while a transaction is open, and the application continues."""
     t = run.partition()
     run.send(t, INPUTS)
@@ -89,7 +89,7 @@ def broker_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
         gone.back(run, leader)
 
 
-def coordinator_gone(run: Run, of: Partition, gone: Gone = KILLED) -> None:
+def librdkafka_without(run: Run, of: Partition, gone: Gone = KILLED) -> None:
     """The leader of a partition is gone while a transaction of librdkafka's is open. If it coordinated the group, the
     next call with offsets may never return: then the process is killed, and another one continues.
     """
@@ -174,32 +174,32 @@ scenario(
         "before-commit": Case(steps=partial(killed, stop=OPEN), documented=documented(*NUMBERS)),
         "after-commit": Case(steps=partial(killed, stop=CrashPoint("end", "poll", 2)), documented=documented(*NUMBERS)),
         "java-before-commit": Case(client="java", steps=partial(killed, stop=OPEN), documented=documented(*NUMBERS)),
-        "leader": Case(steps=partial(broker_gone, of=OUTPUT), documented=documented()),
-        "group-coordinator": Case(steps=partial(coordinator_gone, of=OFFSETS), documented=[LIBRDKAFKA_WAITS]),
-        "java-group-coordinator": Case(client="java", steps=partial(broker_gone, of=OFFSETS), documented=documented()),
+        "leader": Case(steps=partial(librdkafka_without, of=OUTPUT), documented=documented()),
+        "group-coordinator": Case(steps=partial(librdkafka_without, of=OFFSETS), documented=[LIBRDKAFKA_WAITS]),
+        "java-group-coordinator": Case(client="java", steps=partial(java_without, of=OFFSETS), documented=documented()),
         "java-transaction-coordinator": Case(
-            client="java", steps=partial(broker_gone, of=TRANSACTIONS), documented=documented()
+            client="java", steps=partial(java_without, of=TRANSACTIONS), documented=documented()
         ),
         "transaction-coordinator": Case(
-            steps=partial(coordinator_gone, of=TRANSACTIONS), documented=[LIBRDKAFKA_WAITS]
+            steps=partial(librdkafka_without, of=TRANSACTIONS), documented=[LIBRDKAFKA_WAITS]
         ),
-        "leader-frozen": Case(steps=partial(broker_gone, of=OUTPUT, gone=FROZEN), documented=documented()),
-        "leader-cut": Case(steps=partial(broker_gone, of=OUTPUT, gone=CUT), documented=documented()),
+        "leader-frozen": Case(steps=partial(librdkafka_without, of=OUTPUT, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]),
+        "leader-cut": Case(steps=partial(librdkafka_without, of=OUTPUT, gone=CUT), documented=[LIBRDKAFKA_WAITS]),
         "group-coordinator-frozen": Case(
-            steps=partial(coordinator_gone, of=OFFSETS, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]
+            steps=partial(librdkafka_without, of=OFFSETS, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]
         ),
         "group-coordinator-cut": Case(
-            steps=partial(coordinator_gone, of=OFFSETS, gone=CUT), documented=[LIBRDKAFKA_WAITS]
+            steps=partial(librdkafka_without, of=OFFSETS, gone=CUT), documented=[LIBRDKAFKA_WAITS]
         ),
         "transaction-coordinator-frozen": Case(
-            steps=partial(coordinator_gone, of=TRANSACTIONS, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]
+            steps=partial(librdkafka_without, of=TRANSACTIONS, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]
         ),
         "transaction-coordinator-cut": Case(
-            steps=partial(coordinator_gone, of=TRANSACTIONS, gone=CUT), documented=[LIBRDKAFKA_WAITS]
+            steps=partial(librdkafka_without, of=TRANSACTIONS, gone=CUT), documented=[LIBRDKAFKA_WAITS]
         ),
         **{
             f"java-{place}-{how}": Case(
-                client="java", steps=partial(broker_gone, of=of, gone=gone), documented=documented()
+                client="java", steps=partial(java_without, of=of, gone=gone), documented=documented()
             )
             for place, of in (
                 ("leader", OUTPUT),
