@@ -80,10 +80,10 @@ def java_without(run: Run, of: Partition, gone: Gone = KILLED) -> None:
     run.send(t, INPUTS)
     with run.application("transact", t, group=GROUP, transactional_id="application", stop=OPEN) as application:
         run.wait_crash_point(application, t)
-        leader = take(run, of, gone)
+        leader, in_sync = take(run, of, gone)
         application.go_on()
         if gone is not KILLED:
-            be_back(run, of, leader, gone)
+            be_back(run, of, leader, in_sync, gone)
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
     if gone is KILLED:
         gone.back(run, leader)
@@ -101,10 +101,10 @@ def librdkafka_without(run: Run, of: Partition, gone: Gone = KILLED) -> None:
     with application(stop=OPEN) as first:
         run.wait_crash_point(first, t)
         coordinator = run.leader_of(OFFSETS)
-        leader = take(run, of, gone)
+        leader, in_sync = take(run, of, gone)
         first.go_on()
         if gone is not KILLED:
-            be_back(run, of, leader, gone)
+            be_back(run, of, leader, in_sync, gone)
         waits = leader.id == coordinator.id and call_lasts(run, t, first)
         if waits:
             run.kill_client(first)
@@ -117,22 +117,23 @@ def librdkafka_without(run: Run, of: Partition, gone: Gone = KILLED) -> None:
         gone.back(run, leader)
 
 
-def take(run: Run, of: Partition, gone: Gone) -> Target:
-    """The leader of a partition is gone, and another one of its replicas leads. Returns the one that is gone."""
-    leader = run.leader_of(of)
-    others = [one for one in run.in_isr(of) if one.id != leader.id]
+def take(run: Run, of: Partition, gone: Gone) -> tuple[Target, list[Target]]:
+    """The leader of a partition is gone, and another one of its replicas leads. Returns the one that is gone, and who
+    was in sync.
+    """
+    leader, in_sync = run.leader_of(of), run.in_isr(of)
     gone.taken(run, leader)
-    run.wait_leader(of, *others)
-    return leader
+    run.wait_leader(of, *(one for one in in_sync if one.id != leader.id))
+    return leader, in_sync
 
 
-def be_back(run: Run, of: Partition, broker: Target, gone: Gone) -> None:
+def be_back(run: Run, of: Partition, broker: Target, in_sync: list[Target], gone: Gone) -> None:
     """It is back after a while, which clients that ask it alone need, and follows the next leader. Until it does it
     answers as it knows: a group's coordinator that was cut off with offsets that are older than the group's.
     """
     run.let_pass(APART_S, "the application waits for the broker that is gone, or goes on with the next leader")
     gone.back(run, broker)
-    run.wait_isr(of, run.replicas_of(of))
+    run.wait_isr(of, in_sync)
 
 
 def call_lasts(run: Run, t: Partition, application: Application) -> bool:

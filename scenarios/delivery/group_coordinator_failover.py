@@ -29,8 +29,8 @@ def fail_over(run: Run, gone: Gone) -> None:
     t = run.partition()
     run.send(t, THIRD)
     run.commit(GROUP, t, FIRST)
-    old = run.leader_of(OFFSETS)
-    others = [one for one in run.in_isr(OFFSETS) if one.id != old.id]
+    old, in_sync = run.leader_of(OFFSETS), run.in_isr(OFFSETS)
+    others = [one for one in in_sync if one.id != old.id]
     gone.taken(run, old)
     run.commit(GROUP, t, SECOND, only=others)
     run.wait_leader(OFFSETS, *others)
@@ -39,7 +39,7 @@ def fail_over(run: Run, gone: Gone) -> None:
         told = run.committed(GROUP, t, timeout_s=LIMIT_S, only=[old])
         run.require("the broker that is cut off answers", told.error is None, error=told.error)
     gone.back(run, old)
-    run.wait_isr(OFFSETS, run.replicas_of(OFFSETS))
+    run.wait_isr(OFFSETS, in_sync)
     run.wait_committed(GROUP, t, SECOND, timeout_s=LIMIT_S)
     run.commit(GROUP, t, THIRD)
     run.wait_committed(GROUP, t, THIRD, timeout_s=LIMIT_S)

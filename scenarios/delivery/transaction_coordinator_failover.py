@@ -33,8 +33,8 @@ def fail_over(run: Run, gone: Gone) -> None:
         before.send(t, BEFORE)
     with run.transaction("application") as transaction:
         transaction.send(t, OPEN)
-        old = run.leader_of(TRANSACTIONS)
-        others = [one for one in run.in_isr(TRANSACTIONS) if one.id != old.id]
+        old, in_sync = run.leader_of(TRANSACTIONS), run.in_isr(TRANSACTIONS)
+        others = [one for one in in_sync if one.id != old.id]
         gone.taken(run, old)
         run.wait_leader(TRANSACTIONS, *others)
         if run.leader_of(t).id == old.id:
@@ -46,7 +46,7 @@ def fail_over(run: Run, gone: Gone) -> None:
     )
     run.watch_ends(t, 2)
     gone.back(run, old)
-    run.wait_isr(TRANSACTIONS, run.replicas_of(TRANSACTIONS))
+    run.wait_isr(TRANSACTIONS, in_sync)
     run.wait_isr(t, run.replicas_of(t))
     with run.transaction("application") as after:
         after.send(t, AFTER)
