@@ -181,6 +181,11 @@ def application_stores_apart() -> None:
     _broken_application("stores_apart")
 
 
+def application_store_is_full() -> None:
+    """Its store has no room from the second transaction on."""
+    _broken_application("store_is_full")
+
+
 def slow_does_nothing() -> None:
     """The token buckets are there, and no packet goes through them."""
     apply = Slow.apply

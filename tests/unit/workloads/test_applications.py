@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from analysis.outputs import differing_outputs
 from checks.view import outputs_read, view_of
-from evidence.errors import HarnessError, WaitTimeout
+from evidence.errors import ClientFailed, HarnessError, WaitTimeout
 from evidence.history import record, schema
 from evidence.history.read import open_run
 from evidence.rundir import RunDir
@@ -265,3 +265,29 @@ def test_one_whose_transaction_is_two_is_found_out(
     with application(run_dir, bootstrap, inputs, "store-transaction", NOWHERE, "next", store=STORE) as app:
         app.wait_processed(2, timeout_s=LIMIT_S)
     assert [offset for offset, _ in read_at_the_end(run_dir, bootstrap, inputs)] == [0, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("program", ["store-transaction", "store-position-kept", "store-offset-first"])
+def test_one_whose_store_is_full_ends_with_one_line(
+    run_dir: RunDir,
+    mock_cluster: Producer,
+    bootstrap: str,
+    inputs: str,
+    program: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Child, "__init__", Child.__init__)
+    patched.application_store_is_full()
+    why = r"^app: the store sqlite\.sqlite is full: database or disk is full$"
+    with (
+        pytest.raises(ClientFailed, match=why),
+        application(run_dir, bootstrap, inputs, program, NOWHERE, store=STORE) as app,
+    ):
+        app.wait_processed(99, timeout_s=LIMIT_S)
+    assert not is_written_to(str(run_dir.path / STORE))
+    made, _ = stored(run_dir)
+    assert made == [0, 1]
+    history = open_run(run_dir)
+    assert [(one.what, one.detail) for one in history.problems] == [
+        ("client failed", "the store sqlite.sqlite is full: database or disk is full")
+    ]
