@@ -11,7 +11,8 @@ or `cut` off from all other nodes, while clients reach it and the others. Anothe
 or cut off is back 10 s after the application went on, and does not know at first that it was replaced. Clients may wait
 for it until then: a request to a frozen broker waits for its time-out (librdkafka: socket.timeout.ms,
 by default that of the transaction), and one that is cut off still names itself as the leader. With Java's clients
-the program needs nobody: they find the new coordinator.
+the program needs nobody: they find the new coordinator. In the case `clock-ahead` the coordinator of the transaction is
+there, and its wall clock jumps an hour ahead. It takes the transaction for one that has timed out, and aborts it.
 
 librdkafka from 2.10.0 on does not. It removes a broker that is no longer in the metadata ("Decommissioning this
 broker" in its own log), and keeps it in its cache of groups' coordinators. The next call of
@@ -47,6 +48,7 @@ from scenarios.delivery import (
     LIMIT_S,
     NUMBERS,
     OUTPUT,
+    PARTITIONS,
     TRANSACTIONS,
     Gone,
 )
@@ -58,6 +60,8 @@ OPEN = CrashPoint("offsets", "end", 2)
 CALL_S = 30.0
 """How long a call of the program may last (harness/workloads/processes/transactional.py)."""
 APART_S = 10.0
+HOUR_S = 3600
+CHECKS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 LOGGED = {"debug": "eos,broker", "transaction.timeout.ms": "300000"}
 """It writes down what it does, and its transactions outlast its waiting."""
 
@@ -144,6 +148,25 @@ def call_lasts(run: Run, t: Partition, application: Application) -> bool:
     return run.committed(GROUP, t, timeout_s=LIMIT_S).offset == OPEN.round * BATCH
 
 
+def clock_ahead(run: Run) -> None:
+    """The clock of the transaction's coordinator jumps an hour ahead while a transaction is open: it is aborted, long
+    before its time-out. Its application cannot end it, and another one continues.
+    """
+    t = run.partition()
+    run.send(t, INPUTS)
+    application = partial(run.application, "transact", t, group=GROUP, transactional_id="application")
+    with application(stop=OPEN) as first:
+        run.wait_crash_point(first, t)
+        run.step_clock(run.leader_of(TRANSACTIONS), HOUR_S)
+        run.wait_stable(OUTPUT, timeout_s=LIMIT_S)
+        committed = run.committed(GROUP, t, timeout_s=LIMIT_S).offset
+        run.require("its transaction is aborted", committed == (OPEN.round - 1) * BATCH, committed=committed)
+        first.go_on()
+        with application():
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    run.set_clocks_right()
+
+
 def documented(*claims: str) -> list[Documented]:
     """Each input is processed once."""
     return [Documented(claims=[ONCE, *claims], source="KIP-98", basis=Basis.KIP)]
@@ -166,7 +189,7 @@ scenario(
     operator="""Give each instance its own transactional.id, and keep it over restarts. Set
         isolation.level=read_committed in the readers of its output: by default readers get aborted records.""",
     applies=ranges.TRANSACTIONS,
-    cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
+    cluster=ClusterPlan(settings=PARTITIONS),
     cases={
         "after-poll": Case(steps=partial(killed, stop=CrashPoint("poll", "begin", 2)), documented=documented(*NUMBERS)),
         "before-offsets": Case(
@@ -183,6 +206,19 @@ scenario(
         ),
         "transaction-coordinator": Case(
             steps=partial(librdkafka_without, of=TRANSACTIONS), documented=[LIBRDKAFKA_WAITS]
+        ),
+        "clock-ahead": Case(
+            steps=clock_ahead,
+            cluster=ClusterPlan(settings={**PARTITIONS, CHECKS: "2000"}, own_clocks=True),
+            documented=[
+                Documented(
+                    claims=[ONCE],
+                    sentence="""The coordinator goes by its wall clock: it aborts the transaction when that is beyond
+                        transaction.timeout.ms. Each input is processed once.""",
+                    source="TransactionStateManager.timedOutTransactions (0.11.0.2, 2.8.2): time.milliseconds",
+                    basis=Basis.SOURCE,
+                )
+            ],
         ),
         "leader-frozen": Case(steps=partial(librdkafka_without, of=OUTPUT, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]),
         "leader-cut": Case(steps=partial(librdkafka_without, of=OUTPUT, gone=CUT), documented=[LIBRDKAFKA_WAITS]),

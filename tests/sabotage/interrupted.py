@@ -83,6 +83,10 @@ class Case:
     small_disk: bool = False
     own_engine: bool = False
     scenario: str = "baseline"
+    case: str = ""
+    """Of the scenario; "" for its only one, or all."""
+    whole: bool = False
+    """Whether the histories of all processes are whole: each has ended by itself, and has closed its own."""
     version: str = "4.3.1"
 
 
@@ -236,6 +240,11 @@ CASES: Final = (
          status=(KILLED,), says="", state=("running",), leaves=True),
     Case(name="kill -9 in the steps", before="data/ stays", when=told('"kind":"acked"'), do=to_it(signal.SIGKILL),
          status=(KILLED,), says="", state=("running",), leaves=True, version="0.10.2.2"),
+    Case(name="kill -9 while an application stands still", before="not tried", when=told('"kind":"crash-point"'),
+         do=to_it(signal.SIGKILL), status=(KILLED,), says="", state=("running",), leaves=True, whole=True,
+         scenario="exactly-once-transactions", case="before-commit"),
+    Case(name="Ctrl-C while an application stands still", before="not tried", when=told('"kind":"crash-point"'),
+         do=CTRL_C, scenario="exactly-once-transactions", case="before-commit"),
     Case(name="Ctrl-C with file systems mounted", before="not tried", when=told('"kind":"acked"'), do=CTRL_C,
          scenario="last-replica-standing"),
     Case(name="kill -9 with file systems mounted", before="not tried", when=told('"kind":"acked"'),
@@ -266,7 +275,8 @@ def carry_out(case: Case, root: Path) -> Outcome:
     shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True)
     program = ["tests.sabotage.patched", "disk_is_large_enough"] if case.small_disk else ["app"]
-    command = [sys.executable, "-m", *program, "run", case.scenario, "--version", case.version]
+    of_scenario = [case.scenario, *(["--case", case.case] if case.case else [])]
+    command = [sys.executable, "-m", *program, "run", *of_scenario, "--version", case.version]
     outcome = Outcome()
     with ExitStack() as stack:
         if case.small_disk:
@@ -340,10 +350,12 @@ def _unreadable(run_dir: RunDir, case: Case) -> Iterator[str]:
     try:
         run = run_dir.read_run()
         damaged = timeline.read(run_dir.timeline).damaged
-        open_run(run_dir, run)
+        problems = open_run(run_dir, run).problems
     except UsageError as error:
         yield str(error)
         return
+    if case.whole:
+        yield from (one.text for one in problems)
     if run.state not in case.state:
         yield f"run.json says {run.state}: {run.failure}"
     if len(damaged) > (case.small_disk or KILLED in case.status):  # the last line may be torn
