@@ -23,7 +23,7 @@ from harness.cluster.requests import offset_fetch
 from harness.polling import poll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from confluent_kafka import Consumer, TopicPartition
     from confluent_kafka.admin import AdminClient
@@ -200,7 +200,8 @@ class Groups:
         with self._sequence_log.step("wait for a group's members", group=group, members=", ".join(expected)):
             seen = poll(lambda: _members(admin, group), timeout_s, until=as_wanted, every_s=AGAIN_S)
         if seen is None or not as_wanted(seen):
-            raise WaitTimeout(f"the group {group} has not these members after {timeout_s:.0f} s: {expected}; {seen}")
+            wanted_ones = _told((one, given) for one, given in expected.items())
+            raise WaitTimeout(f"{group} is not stable with {wanted_ones} after {timeout_s:.0f} s: {_settled(seen)}")
         self._timeline.append(seen)
         return seen
 
@@ -277,6 +278,22 @@ def _members(admin: AdminClient, group: str) -> GroupMembers | None:
         for one in found.members
     )
     return GroupMembers(group=group, state=found.state.name, members=members)
+
+
+def _settled(seen: GroupMembers | None) -> str:
+    """What a group was when it was last asked for."""
+    if seen is None:
+        return "its coordinator did not answer"
+    return f"it was {seen.state} with {_told((one.instance or one.member_id, one.partitions) for one in seen.members)}"
+
+
+def _told(members: Iterable[tuple[str, Iterable[tuple[str, int]]]]) -> str:
+    """Members and their partitions in a line."""
+    ones = [
+        f"{name}: {', '.join(f'{topic}-{number}' for topic, number in sorted(given)) or 'nothing'}"
+        for name, given in members
+    ]
+    return "; ".join(ones) or "no members"
 
 
 def _error(ask: Callable[[], None]) -> str | None:
