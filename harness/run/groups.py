@@ -11,7 +11,7 @@ import operator
 import socket
 import time
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 ASK_S: Final = 3.0
 """How long one request may take: a coordinator that loads, or is none, is asked again."""
 AGAIN_S: Final = 0.5
+GIVE_UP_MS: Final = 1500
+"""How long a client that is told of some brokers waits for one answer. librdkafka sends a commit again to the
+coordinator that it knows, twice, before it says that nobody answers (rd_kafka_buf_retry)."""
 COMMIT_LIMIT_S: Final = 60.0
 """The first commit makes the topic of offsets."""
 
@@ -62,30 +65,31 @@ class Groups:
         only: Sequence[Target] = (),
     ) -> None:
         """Commit an offset for a group that has no members, with so many bytes of metadata beside it. The client asks
-        `only` these brokers who coordinates the group, if they are given, and gives up an answer after `ASK_S`.
+        `only` these brokers who coordinates the group, if they are given.
 
         Raises WaitTimeout if that is not acknowledged in time.
         """
         committing = place(t, offset, "m" * metadata_bytes)
-        client = self._client(group, only)
-        try:
-            with self._sequence_log.step("commit an offset", group=group, partition=str(t), offset=offset):
-                # A coordinator that is not ready tells nobody when it is.
-                error = poll(
-                    lambda: _error(lambda: _committed(client, committing)),
-                    timeout_s,
-                    until=operator.not_,
-                    every_s=AGAIN_S,
+        with (
+            ExitStack() as opened,
+            self._sequence_log.step("commit an offset", group=group, partition=str(t), offset=offset),
+        ):
+            client = None if only else opened.enter_context(closing(self._client(group)))
+
+            def commit() -> str | None:
+                """Each time anew with a client that looks for the coordinator, where that one may be gone."""
+                with nullcontext(client) if client else closing(self._client(group, only)) as committer:
+                    return _error(lambda: _committed(committer, committing))
+
+            # A coordinator that is not ready tells nobody when it is.
+            error = poll(commit, timeout_s, until=operator.not_, every_s=AGAIN_S)
+            if error is not None:
+                raise WaitTimeout(f"offset {offset} of {t} is not committed after {timeout_s:.0f} s: {error}")
+            self._timeline.append(
+                OffsetCommit(
+                    group=group, topic=t.topic, partition=t.number, offset=offset, metadata_bytes=metadata_bytes
                 )
-                if error is not None:
-                    raise WaitTimeout(f"offset {offset} of {t} is not committed after {timeout_s:.0f} s: {error}")
-                self._timeline.append(
-                    OffsetCommit(
-                        group=group, topic=t.topic, partition=t.number, offset=offset, metadata_bytes=metadata_bytes
-                    )
-                )
-        finally:
-            client.close()
+            )
 
     def commit_async(self, group: str, t: Partition, offset: int) -> PendingCommit:
         """Commit an offset for a group that has no members, once, and do not wait: it is in the timeline when it is
@@ -225,7 +229,7 @@ class Groups:
     def _client(self, group: str, only: Sequence[Target] = ()) -> Consumer:
         known = {
             "bootstrap.servers": ",".join(f"{one.node.address}:{KAFKA_PORT}" for one in only),
-            "socket.timeout.ms": int(ASK_S * 1000),
+            "socket.timeout.ms": GIVE_UP_MS,
         }
         return consumer(self._committer_settings | {"group.id": group} | (known if only else {}))
 

@@ -31,8 +31,8 @@ from evidence.nodes import broker
 from evidence.run_state import FaultFact
 
 OFFSETS, TRANSACTIONS = ("__consumer_offsets", 0), ("__transaction_state", 0)
-ASK_MS: Final = 3500
-"""A client that is not answered gives up, and another one asks (harness/run/groups.py, ASK_S and AGAIN_S)."""
+ASK_MS: Final = 5000
+"""A client that is not answered gives up after three times 1.5 s, and another one asks (harness/run/groups.py)."""
 REST = (
     "of elections, the reading of the partition and clients nothing is documented, and the rest is more than was seen"
 )
