@@ -390,6 +390,7 @@ BUGS: dict[str, Callable[[], None]] = {
         kill_client_is_claimed,
         application_sends_nothing,
         application_commits_first,
+        application_store_is_full,
         slow_does_nothing,
         overwrite_does_nothing,
         overwrite_is_claimed,
