@@ -8,11 +8,11 @@ gets, and each input is processed once. A read_uncommitted reader also gets the 
 In the other cases the program continues, and a broker is gone while its transaction is open: the leader of the output,
 the coordinator of the group, the coordinator of the transaction. It is killed; or `frozen`, with its connections open;
 or `cut` off from all other nodes, while clients reach it and the others. Another broker is elected. One that is frozen
-or cut off is back 10 s after the application went on, and does not know at first that it was replaced. Clients may wait
-for it until then: a request to a frozen broker waits for its time-out (librdkafka: socket.timeout.ms,
-by default that of the transaction), and one that is cut off still names itself as the leader. With Java's clients
-the program needs nobody: they find the new coordinator. In the case `clock-ahead` the coordinator of the transaction is
-there, and its wall clock jumps an hour ahead. It takes the transaction for one that has timed out, and aborts it.
+or cut off is back 10 s after the application continued, and does not know at first that it was replaced. Clients may
+wait for it until then. A request to a frozen broker waits for its time-out (librdkafka: socket.timeout.ms, by default
+that of the transaction). A broker that is cut off still names itself as the leader. With Java's clients the program
+needs nobody: they find the new coordinator. In the case `clock-ahead` the coordinator of the transaction is there, and
+its wall clock jumps an hour ahead. It takes the transaction for one that has timed out, and aborts it.
 
 librdkafka from 2.10.0 on does not. It removes a broker that is no longer in the metadata ("Decommissioning this
 broker" in its own log), and keeps it in its cache of groups' coordinators. The next call of
@@ -135,7 +135,7 @@ def be_back(run: Run, of: Partition, broker: Target, in_sync: list[Target], gone
     """It is back after a while, which clients that ask it alone need, and follows the next leader. Until it does it
     answers as it knows: a group's coordinator that was cut off with offsets that are older than the group's.
     """
-    run.let_pass(APART_S, "the application waits for the broker that is gone, or goes on with the next leader")
+    run.let_pass(APART_S, "the application waits for the broker that is gone, or continues with the next leader")
     gone.back(run, broker)
     run.wait_isr(of, in_sync)
 

@@ -1,15 +1,15 @@
 """The broker that coordinates a group is gone (Kafka documentation, Implementation: consumer offset tracking).
 
 A group's offsets are records of a partition of __consumer_offsets, and its leader is the group's coordinator. When that
-broker is gone, another replica is elected. It reads the partition before it answers, and tells clients to wait
-meanwhile (COORDINATOR_LOAD_IN_PROGRESS). So commits pause for the broker's session, the election and the reading. What
-was acknowledged is on every replica in sync, so the group's offset does not go back.
+broker is gone, another replica is elected. It reads the partition before it answers, and until then
+clients get COORDINATOR_LOAD_IN_PROGRESS. So commits pause for the broker's session, the election and the reading. Every
+replica in sync has what was acknowledged, so the group's offset does not go back.
 
 The coordinator is killed; or frozen, with its connections open; or cut off from all other nodes. A broker that is cut
 off does not know that it was replaced. It takes no commit, because no other replica gets the record. But it may answer
 those who ask it with the offset that it has in memory (GroupCoordinator.handleFetchOffsets, 2.8.2, writes nothing), and
-that one is older than the group's. So the clients here are told of the other brokers alone, until the old coordinator
-follows the next one.
+that one is older than the group's. So the clients here know the other brokers alone, until the old coordinator follows
+the next one.
 """
 
 from functools import partial

@@ -7,8 +7,7 @@ later records and its commit are refused. So read_committed readers get the seco
 In the first two cases it sends another record and then commits. The leader refuses the record with
 INVALID_PRODUCER_EPOCH on every release. Clients treat their producer as failed from then on, and tell the application
 so when it commits. In the other two it commits at once, and the coordinator refuses that: with INVALID_PRODUCER_EPOCH
-before 2.7, with PRODUCER_FENCED from 2.7 on (KIP-588), when the leaders' error came to mean an old epoch alone.
-librdkafka makes _FENCED of all of these.
+before 2.7, and with PRODUCER_FENCED from 2.7 on (KIP-588). librdkafka makes _FENCED of both.
 """
 
 from harness.words import Basis, Case, Documented, Partition, Run, ranges, scenario

@@ -3,8 +3,8 @@
 The state of a transactional.id is in a partition of __transaction_state, and its leader is the coordinator. When that
 broker is gone, another replica is elected, and reads the partition before it answers. The transaction that was open
 stays open: its producer finds the next coordinator and commits. Commits pause for the broker's session, the election,
-the reading, and the producer's own time-out if the old coordinator neither answers nor closes the connection. What was
-committed before stays committed, and so does what is committed then.
+the reading, and the producer's own time-out if the old coordinator neither answers nor closes the connection. Nothing
+that is committed, before or then, goes back.
 
 The coordinator is killed; or frozen, with its connections open; or cut off from all other nodes, while the producer
 reaches it and the others. When it is back, the same producer commits another transaction.
@@ -16,20 +16,18 @@ from harness.words import Basis, Case, ClusterPlan, Documented, Run, ranges, sce
 from scenarios.delivery import CUT, FROZEN, KILLED, LIMIT_S, TRANSACTIONS, Gone
 
 KIP_98 = "KIP-98: transaction coordinator failover"
-TIME_OUT = {
-    "librdkafka": {"socket.timeout.ms": "5000"},
-    "java": {"request.timeout.ms": "5000"},
-}
-"""How long the producer waits for an answer, by its client."""
+TIME_OUTS = {"librdkafka": "socket.timeout.ms", "java": "request.timeout.ms"}
+"""How long a producer waits for an answer, by its client."""
+TIME_OUT_MS = "5000"
 BEFORE, OPEN, AFTER = 1, 3, 2
 """Records of each transaction."""
 CLAIMS = ["transactions-pause-for-the-session", "last-stable-offset-released"]
 
 
-def fail_over(run: Run, gone: Gone) -> None:
+def fail_over(run: Run, gone: Gone, time_out: str) -> None:
     """A transaction is committed before, one while its coordinator is gone, and one when it is back."""
     t = run.partition()
-    with run.transaction("application", settings=TIME_OUT[run.case.client]) as before:
+    with run.transaction("application", settings={time_out: TIME_OUT_MS}) as before:
         before.send(t, BEFORE)
     with run.transaction("application") as transaction:
         transaction.send(t, OPEN)
@@ -69,7 +67,9 @@ scenario(
     needs=["transactions"],
     cluster=ClusterPlan(settings={"transaction.state.log.num.partitions": "1"}),
     cases={
-        f"{prefix}{name}": Case(client=client, steps=partial(fail_over, gone=gone), documented=DOCUMENTED)
+        f"{prefix}{name}": Case(
+            client=client, steps=partial(fail_over, gone=gone, time_out=TIME_OUTS[client]), documented=DOCUMENTED
+        )
         for prefix, client in (("", "librdkafka"), ("java-", "java"))
         for name, gone in (("killed", KILLED), ("frozen", FROZEN), ("cut", CUT))
     },

@@ -66,7 +66,7 @@ def _row(evidence: RunEvidence, fault: FaultFact, node: str, done_ns: int, wait_
     "commits-pause-for-the-session",
     source="Kafka documentation, Implementation: consumer offset tracking",
     basis=Basis.DOCUMENTATION,
-    bound=f"{SESSION_BOUND}, {ELECTION_MS} ms for the election, {ASK_MS} ms for a commit that is given up, and "
+    bound=f"{SESSION_BOUND}. Then {ELECTION_MS} ms for the election, {ASK_MS} ms for a commit that is given up, and "
     f"{CLIENT_BOUND}",
     bound_source=f"{SESSIONS}; {REST}",
     bound_basis=Basis.MEASURED,
@@ -93,7 +93,7 @@ def commits_pause_for_the_session(evidence: RunEvidence) -> Judged:
     "transactions-pause-for-the-session",
     source="KIP-98",
     basis=Basis.KIP,
-    bound=f"{SESSION_BOUND}, {ELECTION_MS} ms for the election, the producer's time-out for an answer "
+    bound=f"{SESSION_BOUND}. Then {ELECTION_MS} ms for the election, the producer's time-out for an answer "
     f"({', '.join(TIME_OUTS)}), and {CLIENT_BOUND}",
     bound_source=f"{SESSIONS}; {REST}",
     bound_basis=Basis.MEASURED,

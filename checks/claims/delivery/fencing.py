@@ -58,7 +58,7 @@ def _told(evidence: RunEvidence, *errors: str) -> Judged:
     basis=Basis.KIP,
 )
 def fenced_commit_told_producer_fenced(evidence: RunEvidence) -> Judged:
-    """A producer that another one with its transactional.id has fenced is told so when it commits: PRODUCER_FENCED."""
+    """The commit of a producer that another one with its transactional.id has fenced ends with PRODUCER_FENCED."""
     return _told(evidence, "PRODUCER_FENCED")
 
 
@@ -68,7 +68,7 @@ def fenced_commit_told_producer_fenced(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def fenced_commit_told_invalid_epoch(evidence: RunEvidence) -> Judged:
-    """A producer that another one with its transactional.id has fenced is told INVALID_PRODUCER_EPOCH when it commits.
+    """The commit of a producer that another one with its transactional.id has fenced ends with INVALID_PRODUCER_EPOCH.
 
     Java's class for this error was ProducerFencedException before 2.7, and is InvalidProducerEpochException since.
     """
@@ -82,7 +82,7 @@ def fenced_commit_told_invalid_epoch(evidence: RunEvidence) -> Judged:
     basis=Basis.SOURCE,
 )
 def fenced_commit_told_by_client(evidence: RunEvidence) -> Judged:
-    """A producer that another one with its transactional.id has fenced is told an error of its client's own when it
-    commits: _FENCED by librdkafka, whatever the broker said; KafkaException by Java, once a record was refused.
+    """The commit of a producer that another one with its transactional.id has fenced ends with an error of its client's
+    own. librdkafka has _FENCED, whatever the broker said. Java has KafkaException, once a record was refused.
     """
     return _told(evidence, "_FENCED", "KafkaException")
