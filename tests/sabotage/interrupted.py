@@ -351,6 +351,10 @@ def _unreadable(run_dir: RunDir, case: Case) -> Iterator[str]:
         run = run_dir.read_run()
         damaged = timeline.read(run_dir.timeline).damaged
         problems = open_run(run_dir, run).problems
+        deadline = time.monotonic() + PROCESSES_LIMIT_S
+        while case.whole and problems and time.monotonic() < deadline:  # an application closes its transaction first
+            time.sleep(1)
+            problems = open_run(run_dir, run).problems
     except UsageError as error:
         yield str(error)
         return

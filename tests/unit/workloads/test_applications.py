@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import operator
+import subprocess
+import sys
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -15,6 +20,7 @@ from evidence.errors import ClientFailed, HarnessError, WaitTimeout
 from evidence.history import record, schema
 from evidence.history.read import open_run
 from evidence.rundir import RunDir
+from harness.polling import poll
 from harness.workloads import settings
 from harness.workloads.handles.application import NOWHERE, Application, CrashPoint
 from harness.workloads.handles.client import Child, Client, FinalReader
@@ -44,10 +50,17 @@ def inputs(mock_cluster: Producer, topic: str) -> str:
 
 
 def application(
-    run_dir: RunDir, bootstrap: str, inputs: str, program: str, stop: CrashPoint, name: str = "app", **more: Any
+    run_dir: RunDir,
+    bootstrap: str,
+    inputs: str,
+    program: str,
+    stop: CrashPoint,
+    name: str = "app",
+    own: Mapping[str, str] = MappingProxyType({}),
+    **more: Any,
 ) -> Application:
     return Application(
-        Client(run_dir, name, 2, bootstrap, {"acks": "all"}),
+        Client(run_dir, name, 2, bootstrap, {"acks": "all", **own}),
         program=program,
         consumer_settings=dict(settings.MEMBER) | {"group.id": f"{GROUP}-{inputs}"},
         inputs=inputs,
@@ -149,6 +162,39 @@ def test_one_that_never_comes_to_its_crash_point_is_waited_for_so_long(
         app.stop()
         with pytest.raises(HarnessError, match="app ended with 4 outputs"):
             app.wait_still(timeout_s=LIMIT_S)
+
+
+HARNESS = """
+import sys, time
+from pathlib import Path
+from tests.unit.workloads.test_applications import CrashPoint, RunDir, application
+run_dir, bootstrap, inputs, program, done, following = sys.argv[1:]
+own = {"transactional.id": "one"} if program == "transact" else {}
+stop = CrashPoint(done, following, 2)
+with application(RunDir(Path(run_dir)), bootstrap, inputs, program, stop, own=own) as app:
+    app.wait_still(timeout_s=30)
+    print("it stands still", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "done", "following"), [("process-then-commit", "process", "commit"), ("transact", "offsets", "end")]
+)
+def test_one_whose_harness_is_killed_ends_by_itself(
+    run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str, program: str, done: str, following: str
+) -> None:
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    command = [sys.executable, "-c", HARNESS, str(run_dir.path), bootstrap, inputs, program, done, following]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as harness:
+        assert harness.stdout is not None
+        assert harness.stderr is not None
+        said = harness.stdout.readline()
+        assert said, harness.stderr.read()
+        harness.kill()
+        assert "Traceback" not in harness.stderr.read()  # ends when the application does, which has it, too
+    # Its end may take it some seconds: it closes its transaction first.
+    assert poll(lambda: open_run(run_dir).problems, LIMIT_S, until=operator.not_, every_s=0.5) == ()
 
 
 def test_a_crash_point_says_where_it_is() -> None:
