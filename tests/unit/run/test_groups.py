@@ -231,7 +231,12 @@ def test_a_group_that_settles_in_the_end_is_waited_for(stage: Stage, monkeypatch
 def test_a_client_is_told_of_these_brokers_alone(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[dict[str, Any]] = []
     asking = stage.asking(Coordinator(5))
-    monkeypatch.setattr(groups, "consumer", lambda settings: given.append(settings) or Coordinator(5))
+
+    def consumer(settings: dict[str, Any]) -> Coordinator:
+        given.append(settings)
+        return Coordinator(5)
+
+    monkeypatch.setattr(groups, "consumer", consumer)
     others = [cast("Target", SimpleNamespace(node=SimpleNamespace(address=f"10.0.0.1{n}"))) for n in (2, 3)]
     asking.committed("g", T, 1.0, only=others)
     asking.committed("g", T, 1.0)
