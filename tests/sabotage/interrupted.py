@@ -85,8 +85,6 @@ class Case:
     scenario: str = "baseline"
     case: str = ""
     """Of the scenario; "" for its only one, or all."""
-    whole: bool = False
-    """Whether the histories of all processes are whole: each has ended by itself, and has closed its own."""
     version: str = "4.3.1"
 
 
@@ -241,7 +239,7 @@ CASES: Final = (
     Case(name="kill -9 in the steps", before="data/ stays", when=told('"kind":"acked"'), do=to_it(signal.SIGKILL),
          status=(KILLED,), says="", state=("running",), leaves=True, version="0.10.2.2"),
     Case(name="kill -9 while an application stands still", before="not tried", when=told('"kind":"crash-point"'),
-         do=to_it(signal.SIGKILL), status=(KILLED,), says="", state=("running",), leaves=True, whole=True,
+         do=to_it(signal.SIGKILL), status=(KILLED,), says="", state=("running",), leaves=True,
          scenario="exactly-once-transactions", case="before-commit"),
     Case(name="Ctrl-C while an application stands still", before="not tried", when=told('"kind":"crash-point"'),
          do=CTRL_C, scenario="exactly-once-transactions", case="before-commit"),
@@ -350,16 +348,10 @@ def _unreadable(run_dir: RunDir, case: Case) -> Iterator[str]:
     try:
         run = run_dir.read_run()
         damaged = timeline.read(run_dir.timeline).damaged
-        problems = open_run(run_dir, run).problems
-        deadline = time.monotonic() + PROCESSES_LIMIT_S
-        while case.whole and problems and time.monotonic() < deadline:  # an application closes its transaction first
-            time.sleep(1)
-            problems = open_run(run_dir, run).problems
+        open_run(run_dir, run)
     except UsageError as error:
         yield str(error)
         return
-    if case.whole:
-        yield from (one.text for one in problems)
     if run.state not in case.state:
         yield f"run.json says {run.state}: {run.failure}"
     if len(damaged) > (case.small_disk or KILLED in case.status):  # the last line may be torn
