@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 from checks.claim import Damage, HandedOver, MemberChange, MemberCommit, Processing, Result, RunEvidence
 from checks.shares import KINDS, ShareStep, share_steps
 from checks.view import outputs_read
+from evidence.events import CrashPoint, OffsetAnswer, StoreAnswer
 from evidence.history import schema
+from evidence.history.outcomes import OK
 from evidence.history.read import History, open_run
 from evidence.run import RunRecord
 from evidence.run_state import RunState
@@ -45,7 +47,7 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
         damaged=lambda *where: _damaged(run_dir, where),
         stored=lambda *where: _stored(run_dir, where),
         read_errors=lambda *where: _read_errors(opened, where),
-        processing=lambda *where: _processing(opened, where),
+        processing=lambda *where: _processing(opened, run, run_state, where),
         called_processed=lambda *where: _called_processed(opened, where),
         member_commits=lambda *where: _member_commits(opened, where),
         member_changes=lambda *where: _member_changes(opened, run, where),
@@ -92,8 +94,12 @@ def _read_at(opened: Opened, where: tuple[str, int]) -> dict[tuple[int, int], tu
     return {record: tuple(sorted(offsets)) for record, offsets in found.items()}
 
 
-def _processing(opened: Opened, where: tuple[str, int]) -> Processing | None:
-    """What became of a partition's inputs; None if nobody told what outputs were made from."""
+def _processing(opened: Opened, run: RunRecord, run_state: RunState, where: tuple[str, int]) -> Processing | None:
+    """What became of a partition's inputs; None if nobody told what outputs were made from.
+
+    Where the steps of a run were broken off, its applications were ended, whatever they had still to do. The inputs
+    that nobody had committed yet are left out there: they are neither processed nor skipped.
+    """
     history = opened(where)
     table = history.tables.get(where)
     read = table is not None and outputs_read(history.operations)
@@ -102,7 +108,22 @@ def _processing(opened: Opened, where: tuple[str, int]) -> Processing | None:
     inputs = table.filter(_ended_well(table, schema.POLL))["offset"].drop_null().to_pylist()
     outputs = table.filter(pc.equal(table["kind"], schema.OUTPUT))
     counted = table.filter(pc.equal(table["kind"], schema.IN_RESULT))
-    return Processing(inputs=frozenset(inputs), outputs=_producers_of(outputs), results=_results_of(outputs, counted))
+    made = _producers_of(outputs)
+    if run.failure is not None:
+        committed = _committed(opened, run_state, where)
+        inputs = [one for one in inputs if one < committed or one in made]
+    return Processing(inputs=frozenset(inputs), outputs=made, results=_results_of(outputs, counted))
+
+
+def _committed(opened: Opened, run_state: RunState, where: tuple[str, int]) -> int:
+    """The furthest offset of a partition that is known to have been committed, by whoever told it; 0 for none."""
+    told = [
+        one.offset or 0 if isinstance(one, OffsetAnswer) else one.committed or 0
+        for one in run_state.events
+        if isinstance(one, OffsetAnswer | CrashPoint | StoreAnswer) and (one.topic, one.partition) == where
+    ]
+    acknowledged = [one.offset for one in _member_commits(opened, where) if one.outcome == OK]
+    return max(told + acknowledged, default=0)
 
 
 def _results_of(outputs: pa.Table, counted: pa.Table) -> list[Result]:

@@ -75,7 +75,7 @@ def _texts(made: Scenario) -> str:
     """All that is told of a scenario."""
     sources = (outcome.source for case in made.cases.values() for outcome in case.documented)
     story = sys.modules[made.file].__doc__ or ""
-    return " ".join((made.name, made.claim, made.operator, made.source, *sources, *story.split()))
+    return " ".join((made.name, *made.also_called, made.claim, made.operator, made.source, *sources, *story.split()))
 
 
 def _outcomes(made: Scenario, on: Version | None) -> Iterator[Documented]:
@@ -102,11 +102,11 @@ def chosen(names: Iterable[str], asked: Selection) -> dict[str, list[Scenario]]:
     """
     every = sections()
     wanted = set(names) or {ALL}
-    known = {made.name for those in every.values() for made in those}
+    known = {name for those in every.values() for made in those for name in (made.name, *made.also_called)}
     for name in sorted(wanted - known - every.keys() - {ALL}):
         raise unknown_name("scenario or section", name, {*known, *every}, hint="`kafka-chaos list` has the sections")
     found = {
-        section: [made for made in those if wanted & {ALL, section, made.name} and asked.has(made)]
+        section: [made for made in those if wanted & {ALL, section, made.name, *made.also_called} and asked.has(made)]
         for section, those in every.items()
     }
     return {section: those for section, those in found.items() if those}

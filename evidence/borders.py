@@ -765,6 +765,18 @@ MEMBERS_PROCESS_IN_TIME: Final = Border(
     Side("0.10.0.1", "ConsumerConfig has no max.poll.interval.ms; JoinGroup has no rebalance_timeout"),
     Side("0.10.1.0", "ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG; JoinGroup's rebalance_timeout"),
 )
+JAVA_TELLS_FENCED: Final = Border(
+    "2.3",
+    "Apache Kafka pull request #6717",
+    Side("2.2.2", "TransactionManager.maybeFailWithError throws a KafkaException, whatever the last error was"),
+    Side("2.3.0", "TransactionManager.maybeFailWithError throws a ProducerFencedException if that was the last error"),
+)
+PRODUCER_FENCED: Final = Border(
+    "2.7",
+    "KIP-588",
+    Side("2.6.3", "TransactionCoordinator answers an old epoch with INVALID_PRODUCER_EPOCH"),
+    Side("2.7.0", "TransactionCoordinator answers an old epoch with PRODUCER_FENCED (EndTxn version 2)"),
+)
 OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = Border(
     "2.5",
     "KIP-447",

@@ -65,7 +65,9 @@ class RecorderDied(HarnessError):
 
 
 class ClientFailed(RecorderDied):
-    """A client of the user's own says nothing, has ended, or says what is no answer: the run is unknown."""
+    """A client of the user's own says nothing, has ended, or says what is no answer; or an application cannot go on,
+    because its store is full, say: the run is unknown.
+    """
 
 
 WAYS_OUT: Final[Mapping[int, str]] = {

@@ -65,6 +65,8 @@ class Scenario:
     """What its steps need of a client: words of harness/workloads/protocol.py."""
     exhibit: Exhibit | None = None
     """Of the museum: its bug, and the versions that show it."""
+    also_called: tuple[str, ...] = ()
+    """Other names that it is asked for by. Its runs have the first one."""
     file: str = ""
 
     def case(self, name: str = DEFAULT_CASE) -> Case:
@@ -177,6 +179,7 @@ def scenario(
     applies: VersionRange = EVERY_VERSION,
     needs: Iterable[str] = (),
     exhibit: Exhibit | None = None,
+    also_called: Iterable[str] = (),
 ) -> Callable[[Steps], Scenario]:
     """Register the decorated function of steps as a scenario; the name then stands for the `Scenario`. If each of the
     cases names its own steps, the scenario is registered by the call alone, and there is nothing to decorate.
@@ -208,6 +211,7 @@ def scenario(
             applies=applies,
             needs=frozenset(needs),
             exhibit=exhibit,
+            also_called=tuple(also_called),
             file=file,
         )
         other = _REGISTRY.get(name)
@@ -265,8 +269,9 @@ def _import_all(folder: str) -> None:
 
 
 def get_scenario(name: str) -> Scenario:
-    """The scenario called `name`; UsageError with the nearest names if there is none."""
+    """The scenario called `name`, or also called so; UsageError with the nearest names if there is none."""
     known = all_scenarios()
-    if name not in known:
-        raise unknown_name("scenario", name, known, hint="`kafka-chaos list` lists them")
-    return known[name]
+    called = {other: made for made in known.values() for other in made.also_called} | known
+    if name not in called:
+        raise unknown_name("scenario", name, called, hint="`kafka-chaos list` lists them")
+    return called[name]

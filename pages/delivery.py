@@ -152,6 +152,17 @@ ROWS: Final = (
             (ANY, "group coordinator, transaction open; it waits, and is killed", "group-coordinator"),
             ("Java", "transaction coordinator, transaction open", "java-transaction-coordinator"),
             (ANY, "transaction coordinator, transaction open", "transaction-coordinator"),
+            (ANY, "clock of the transaction coordinator an hour ahead, transaction open", "clock-ahead"),
+            *(
+                (client, f"{place} {state}, transaction open", f"{prefix}{case}-{how}")
+                for client, prefix in ((ANY, ""), ("Java", "java-"))
+                for place, case in (
+                    ("leader of the output", "leader"),
+                    ("group coordinator", "group-coordinator"),
+                    ("transaction coordinator", "transaction-coordinator"),
+                )
+                for state, how in (("frozen", "frozen"), ("cut off", "cut"))
+            ),
         )
     ),
     *(

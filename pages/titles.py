@@ -11,6 +11,7 @@ AUDIT: Final = "audit-"
 """How the names of scenarios begin whose runs are the cells of the audit's matrix."""
 
 TITLES: Final[Mapping[str, str]] = {
+    "aborted-and-read-uncommitted": "Who gets the records of an aborted transaction",
     "at-least-once": "An application that processes before it commits dies",
     "at-most-once": "An application that commits before it processes dies",
     "auto-commit": "An application with automatic commits dies",
@@ -45,6 +46,7 @@ TITLES: Final[Mapping[str, str]] = {
     "follower-isolated": "A follower is cut off from all other nodes",
     "follower-reboot": "A follower restarts, and then leads (KIP-101)",
     "follower-reboot-epoch": "A follower restarts with leader epochs, and then leads",
+    "group-coordinator-failover": "The broker that keeps a group's offsets is gone",
     "high-watermark-steps": "How a record comes under the high watermark",
     "high-watermark-visibility": "When a consumer is given a record",
     "isolated-broker": "A leader is cut off from ZooKeeper or the controller alone",
@@ -90,6 +92,7 @@ TITLES: Final[Mapping[str, str]] = {
     "time-out": "A producer's request times out, and arrives later",
     "timed-out-batch": "librdkafka gives up one record of a batch in flight",
     "torn-tail": "A log ends in half a batch",
+    "transaction-coordinator-failover": "The broker that coordinates a transaction is gone",
     "unclean-election": "Every in-sync replica is dead: wait, or elect another",
     "unclean-recovery": "What a broker reads again after a kill",
     "upgrade-double-failover": "The leader dies, then the follower that will be elected, during an upgrade",

@@ -382,6 +382,12 @@ MEMBERS_PROCESS_IN_TIME: Final = since(
 POLLS_ARE_LIMITED: Final = since(
     borders.POLLS_ARE_LIMITED, "Java consumers that are told how many records a poll returns (KIP-41, 0.10 and later)"
 )
+JAVA_WRAPS_FENCED: Final = before(
+    borders.JAVA_TELLS_FENCED, "Java's producers do not tell that they are fenced (before 2.3)"
+)
+INVALID_EPOCH_TOLD: Final = before(
+    borders.PRODUCER_FENCED, "coordinators tell a fenced producer INVALID_PRODUCER_EPOCH (before 2.7)"
+)
 OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = since(
     borders.OFFSETS_OF_MEMBERS_IN_TRANSACTIONS, "transactions that name the member (KIP-447, 2.5 and later)"
 )

@@ -11,7 +11,7 @@ import operator
 import socket
 import time
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +23,7 @@ from harness.cluster.requests import offset_fetch
 from harness.polling import poll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from confluent_kafka import Consumer, TopicPartition
     from confluent_kafka.admin import AdminClient
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 ASK_S: Final = 3.0
 """How long one request may take: a coordinator that loads, or is none, is asked again."""
 AGAIN_S: Final = 0.5
+GIVE_UP_MS: Final = 1500
+"""How long a client that is told of some brokers waits for one answer. librdkafka sends a commit again to the
+coordinator that it knows, twice, before it says that nobody answers (rd_kafka_buf_retry)."""
 COMMIT_LIMIT_S: Final = 60.0
 """The first commit makes the topic of offsets."""
 
@@ -52,32 +55,41 @@ class Groups:
         }
 
     def commit(
-        self, group: str, t: Partition, offset: int, *, metadata_bytes: int = 0, timeout_s: float = COMMIT_LIMIT_S
+        self,
+        group: str,
+        t: Partition,
+        offset: int,
+        *,
+        metadata_bytes: int = 0,
+        timeout_s: float = COMMIT_LIMIT_S,
+        only: Sequence[Target] = (),
     ) -> None:
-        """Commit an offset for a group that has no members, with so many bytes of metadata beside it.
+        """Commit an offset for a group that has no members, with so many bytes of metadata beside it. The client asks
+        `only` these brokers who coordinates the group, if they are given.
 
         Raises WaitTimeout if that is not acknowledged in time.
         """
         committing = place(t, offset, "m" * metadata_bytes)
-        client = self._client(group)
-        try:
-            with self._sequence_log.step("commit an offset", group=group, partition=str(t), offset=offset):
-                # A coordinator that is not ready tells nobody when it is.
-                error = poll(
-                    lambda: _error(lambda: _committed(client, committing)),
-                    timeout_s,
-                    until=operator.not_,
-                    every_s=AGAIN_S,
+        with (
+            ExitStack() as opened,
+            self._sequence_log.step("commit an offset", group=group, partition=str(t), offset=offset),
+        ):
+            client = None if only else opened.enter_context(closing(self._client(group)))
+
+            def commit() -> str | None:
+                """Each time anew with a client that looks for the coordinator, where that one may be gone."""
+                with nullcontext(client) if client else closing(self._client(group, only)) as committer:
+                    return _error(lambda: _committed(committer, committing))
+
+            # A coordinator that is not ready tells nobody when it is.
+            error = poll(commit, timeout_s, until=operator.not_, every_s=AGAIN_S)
+            if error is not None:
+                raise WaitTimeout(f"offset {offset} of {t} is not committed after {timeout_s:.0f} s: {error}")
+            self._timeline.append(
+                OffsetCommit(
+                    group=group, topic=t.topic, partition=t.number, offset=offset, metadata_bytes=metadata_bytes
                 )
-                if error is not None:
-                    raise WaitTimeout(f"offset {offset} of {t} is not committed after {timeout_s:.0f} s: {error}")
-                self._timeline.append(
-                    OffsetCommit(
-                        group=group, topic=t.topic, partition=t.number, offset=offset, metadata_bytes=metadata_bytes
-                    )
-                )
-        finally:
-            client.close()
+            )
 
     def commit_async(self, group: str, t: Partition, offset: int) -> PendingCommit:
         """Commit an offset for a group that has no members, once, and do not wait: it is in the timeline when it is
@@ -118,23 +130,27 @@ class Groups:
                 raise HarnessError(f"{coordinator.node.name} cannot be asked: {error}") from None
             yield
 
-    def committed(self, group: str, t: Partition, timeout_s: float) -> OffsetAnswer:
+    def committed(self, group: str, t: Partition, timeout_s: float, *, only: Sequence[Target] = ()) -> OffsetAnswer:
         """What a group's coordinator says that it has committed, asked again until it answers or the time is over: the
-        last answer, or the last error.
+        last answer, or the last error. `only` these brokers are asked who the coordinator is, if they are given.
         """
         with self._sequence_log.step("ask for a group's offset", group=group, partition=str(t)):
             return poll(
-                lambda: self._ask(group, t), timeout_s, until=lambda answer: answer.error is None, every_s=AGAIN_S
+                lambda: self._ask(group, t, only), timeout_s, until=lambda answer: answer.error is None, every_s=AGAIN_S
             )
 
-    def wait_committed(self, group: str, t: Partition, offset: int | None, timeout_s: float) -> None:
-        """Wait until a group's coordinator says that this offset is committed, None for none. WaitTimeout if not."""
+    def wait_committed(
+        self, group: str, t: Partition, offset: int | None, timeout_s: float, *, only: Sequence[Target] = ()
+    ) -> None:
+        """Wait until a group's coordinator says that this offset is committed, None for none. WaitTimeout if not.
+        `only` these brokers are asked who the coordinator is, if they are given.
+        """
 
         def is_committed(answer: OffsetAnswer) -> bool:
             return answer.error is None and answer.offset == offset
 
         with self._sequence_log.step(f"wait until {group} has committed {offset}", partition=str(t)):
-            answer = poll(lambda: self._ask(group, t), timeout_s, until=is_committed, every_s=AGAIN_S)
+            answer = poll(lambda: self._ask(group, t, only), timeout_s, until=is_committed, every_s=AGAIN_S)
             if not is_committed(answer):
                 said = answer.error or f"committed is {answer.offset}"
                 raise WaitTimeout(f"{group} has not committed {offset} of {t} after {timeout_s:.0f} s: {said}")
@@ -188,15 +204,16 @@ class Groups:
         with self._sequence_log.step("wait for a group's members", group=group, members=", ".join(expected)):
             seen = poll(lambda: _members(admin, group), timeout_s, until=as_wanted, every_s=AGAIN_S)
         if seen is None or not as_wanted(seen):
-            raise WaitTimeout(f"the group {group} has not these members after {timeout_s:.0f} s: {expected}; {seen}")
+            wanted_ones = _told((one, given) for one, given in expected.items())
+            raise WaitTimeout(f"{group} is not stable with {wanted_ones} after {timeout_s:.0f} s: {_settled(seen)}")
         self._timeline.append(seen)
         return seen
 
-    def _ask(self, group: str, t: Partition) -> OffsetAnswer:
+    def _ask(self, group: str, t: Partition, only: Sequence[Target]) -> OffsetAnswer:
         """Ask once, with a client of its own, which looks for the coordinator anew. Of answers in a row that say the
         same the timeline has each: they are few.
         """
-        client, asked_ns = self._client(group), time.monotonic_ns()
+        client, asked_ns = self._client(group, only), time.monotonic_ns()
         found: list[TopicPartition] = []
         try:
             error = _error(lambda: found.extend(client.committed([place(t)], timeout=ASK_S)))
@@ -209,8 +226,12 @@ class Groups:
         self._timeline.append(answer)
         return answer
 
-    def _client(self, group: str) -> Consumer:
-        return consumer(self._committer_settings | {"group.id": group})
+    def _client(self, group: str, only: Sequence[Target] = ()) -> Consumer:
+        known = {
+            "bootstrap.servers": ",".join(f"{one.node.address}:{KAFKA_PORT}" for one in only),
+            "socket.timeout.ms": GIVE_UP_MS,
+        }
+        return consumer(self._committer_settings | {"group.id": group} | (known if only else {}))
 
 
 class PendingCommit:
@@ -261,6 +282,22 @@ def _members(admin: AdminClient, group: str) -> GroupMembers | None:
         for one in found.members
     )
     return GroupMembers(group=group, state=found.state.name, members=members)
+
+
+def _settled(seen: GroupMembers | None) -> str:
+    """What a group was when it was last asked for."""
+    if seen is None:
+        return "its coordinator did not answer"
+    return f"it was {seen.state} with {_told((one.instance or one.member_id, one.partitions) for one in seen.members)}"
+
+
+def _told(members: Iterable[tuple[str, Iterable[tuple[str, int]]]]) -> str:
+    """Members and their partitions in a line."""
+    ones = [
+        f"{name}: {', '.join(f'{topic}-{number}' for topic, number in sorted(given)) or 'nothing'}"
+        for name, given in members
+    ]
+    return "; ".join(ones) or "no members"
 
 
 def _error(ask: Callable[[], None]) -> str | None:

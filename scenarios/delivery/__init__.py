@@ -14,16 +14,19 @@ process of the same program takes over.
 of each record what is to become of it. `static-membership` shows who has the partitions of an application that is away.
 In `rebalance-while-processing` and `zombie-processor` an application loses its inputs while it works: it is too slow,
 say, or frozen. Then it continues.
-`producer-fencing` shows the mechanism under transactions.
+`producer-fencing` shows the mechanism under transactions, and `aborted-and-read-uncommitted` who gets what is aborted.
+In `group-coordinator-failover` and `transaction-coordinator-failover` the broker is gone that keeps committed offsets,
+or transactions.
 `delivery-storm` has three members work under a load while members and brokers die, once for each semantics.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from harness.words import Application, Counting, CrashPoint, Partition, Run, StreamsApplication
+from harness.words import Application, Counting, CrashPoint, Partition, Run, StreamsApplication, Target
 
 GROUP = "application"
 INPUTS = 20
@@ -96,6 +99,24 @@ def overtake(
             back(run, first)
 
 
+@dataclass(frozen=True)
+class Gone:
+    """How a broker is gone for the others, and how it is back."""
+
+    taken: Callable[[Run, Target], None]
+    back: Callable[[Run, Target], None]
+
+
+def cut_off(run: Run, broker: Target) -> None:
+    """The broker reaches no other node; clients reach it and the others."""
+    run.cut([broker], [run.node(name) for name in run.cluster.nodes if name != broker.node.name])
+
+
+KILLED = Gone(taken=Run.kill, back=Run.start)
+FROZEN = Gone(taken=Run.freeze, back=lambda run, _broker: run.thaw())
+CUT = Gone(taken=cut_off, back=lambda run, _broker: run.heal_network())
+
+
 STREAMS_LIMIT_S = 240.0
 SLOW_COMMITS = {"commit.interval.ms": "40000"}
 """Longer than Kafka Streams takes to write the outputs of the second half."""
@@ -107,6 +128,8 @@ AT_LEAST_ONCE, EXACTLY_ONCE, EXACTLY_ONCE_V2 = "at_least_once", "exactly_once", 
 PARTITIONS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 STANDBY = {"num.standby.replicas": "1"}
 OUTPUT = Partition("output", 0)
+TRANSACTIONS = Partition("__transaction_state", 0)
+"""The only partition of it in these clusters: its leader coordinates every transaction."""
 CHANGELOG = Partition(f"{GROUP}-counts-changelog", 0)
 """Of the store of an application that counts."""
 

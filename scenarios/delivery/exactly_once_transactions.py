@@ -5,30 +5,63 @@ The next process has the same transactional.id. When it begins, it aborts the op
 are committed together or not at all. The group has committed exactly the inputs whose outputs a read_committed reader
 gets, and each input is processed once. A read_uncommitted reader also gets the aborted outputs.
 
-In the last cases the program continues, and a broker dies while its transaction is open: the leader of the output, the
-coordinator of the group, the coordinator of the transaction. With Java's clients the program needs nobody: they find
-the new coordinator.
+In the other cases the program continues, and a broker is gone while its transaction is open: the leader of the output,
+the coordinator of the group, the coordinator of the transaction. It is killed; or `frozen`, with its connections open;
+or `cut` off from all other nodes, while clients reach it and the others. Another broker is elected. One that is frozen
+or cut off is back 10 s after the application continued, and does not know at first that it was replaced. Clients may
+wait for it until then. A request to a frozen broker waits for its time-out (librdkafka: socket.timeout.ms, by default
+that of the transaction). A broker that is cut off still names itself as the leader. With Java's clients the program
+needs nobody: they find the new coordinator. In the case `clock-ahead` the coordinator of the transaction is there, and
+its wall clock jumps an hour ahead. It takes the transaction for one that has timed out, and aborts it.
 
 librdkafka from 2.10.0 on does not. It removes a broker that is no longer in the metadata ("Decommissioning this
 broker" in its own log), and keeps it in its cache of groups' coordinators. The next call of
 rd_kafka_send_offsets_to_transaction adds the offsets to the transaction, and then waits for that broker (librdkafka
-issue 5511). The time-out of the call is never looked at (issue 5456). The broker's return does not end the wait. These
-cases kill the process after it has waited for 45 s, with a time-out of 30 s, and another one continues. A run of them
-keeps librdkafka's own log (logs/processor-1.stderr).
+issue 5511). The time-out of the call is never looked at (issue 5456). The broker's return does not end the wait. If a
+process waits for 45 s, with a time-out of 30 s, it is killed, and another one continues. A run of these cases keeps
+librdkafka's own log (logs/processor-1.stderr).
 """
 
 from functools import partial
 
-from harness.words import OFFSETS, Basis, Case, ClusterPlan, CrashPoint, Documented, Partition, Run, ranges, scenario
-from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S, NUMBERS
+from harness.words import (
+    OFFSETS,
+    Application,
+    Basis,
+    Case,
+    ClusterPlan,
+    CrashPoint,
+    Documented,
+    Partition,
+    Run,
+    Target,
+    ranges,
+    scenario,
+)
+from scenarios.delivery import (
+    BATCH,
+    CUT,
+    FROZEN,
+    GROUP,
+    INPUTS,
+    KILLED,
+    LIMIT_S,
+    NUMBERS,
+    OUTPUT,
+    PARTITIONS,
+    TRANSACTIONS,
+    Gone,
+)
 
 ONCE = "each-input-processed-once"
-TRANSACTIONS = Partition("__transaction_state", 0)
 OPEN = CrashPoint("offsets", "end", 2)
 """Outputs and offsets are written, and the transaction is open."""
 
 CALL_S = 30.0
 """How long a call of the program may last (harness/workloads/processes/transactional.py)."""
+APART_S = 10.0
+HOUR_S = 3600
+CHECKS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 LOGGED = {"debug": "eos,broker", "transaction.timeout.ms": "300000"}
 """It writes down what it does, and its transactions outlast its waiting."""
 
@@ -45,24 +78,24 @@ def killed(run: Run, stop: CrashPoint) -> None:
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
 
 
-def broker_killed(run: Run, of: Partition) -> None:
-    """The broker that leads a partition dies while a transaction is open, and the application continues."""
+def java_without(run: Run, of: Partition, gone: Gone = KILLED) -> None:
+    """The broker that leads a partition is gone while a transaction is open, and the application continues."""
     t = run.partition()
     run.send(t, INPUTS)
     with run.application("transact", t, group=GROUP, transactional_id="application", stop=OPEN) as application:
         run.wait_crash_point(application, t)
-        leader = run.leader_of(of)
-        others = [one for one in run.in_isr(of) if one.id != leader.id]
-        run.kill(leader)
-        run.wait_leader(of, *others)
+        leader, in_sync = take(run, of, gone)
         application.go_on()
+        if gone is not KILLED:
+            be_back(run, of, leader, in_sync, gone)
         run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    run.start(leader)
+    if gone is KILLED:
+        gone.back(run, leader)
 
 
-def coordinator_killed(run: Run, of: Partition) -> None:
-    """The leader of a partition dies while a transaction of librdkafka's is open. If it coordinated the group, the next
-    call with offsets never returns, and the process is killed. Another one continues.
+def librdkafka_without(run: Run, of: Partition, gone: Gone = KILLED) -> None:
+    """The leader of a partition is gone while a transaction of librdkafka's is open. If it coordinated the group, the
+    next call with offsets may never return: then the process is killed, and another one continues.
     """
     t = run.partition()
     run.send(t, INPUTS)
@@ -71,25 +104,67 @@ def coordinator_killed(run: Run, of: Partition) -> None:
     )
     with application(stop=OPEN) as first:
         run.wait_crash_point(first, t)
-        leader, coordinator = run.leader_of(of), run.leader_of(OFFSETS)
-        others = [one for one in run.in_isr(of) if one.id != leader.id]
-        run.kill(leader)
-        run.wait_leader(of, *others)
+        coordinator = run.leader_of(OFFSETS)
+        leader, in_sync = take(run, of, gone)
         first.go_on()
-        if leader.id == coordinator.id:
-            run.note("it coordinated the group, too: librdkafka waits for it")
-            run.wait_committed(GROUP, t, OPEN.round * BATCH, timeout_s=LIMIT_S)
-            first.wait_processed((OPEN.round + 1) * BATCH, timeout_s=LIMIT_S)
-            run.let_pass(1.5 * CALL_S, "the call with the offsets is beyond its time-out")
-            committed = run.committed(GROUP, t, timeout_s=LIMIT_S).offset
-            run.require("the call has not returned", committed == OPEN.round * BATCH, committed=committed)
+        if gone is not KILLED:
+            be_back(run, of, leader, in_sync, gone)
+        waits = leader.id == coordinator.id and call_lasts(run, t, first)
+        if waits:
             run.kill_client(first)
         else:
             run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    if leader.id == coordinator.id:
+    if waits:
         with application():
             run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
-    run.start(leader)
+    if gone is KILLED:
+        gone.back(run, leader)
+
+
+def take(run: Run, of: Partition, gone: Gone) -> tuple[Target, list[Target]]:
+    """The leader of a partition is gone, and another one of its replicas leads. Returns the one that is gone, and who
+    was in sync.
+    """
+    leader, in_sync = run.leader_of(of), run.in_isr(of)
+    gone.taken(run, leader)
+    run.wait_leader(of, *(one for one in in_sync if one.id != leader.id))
+    return leader, in_sync
+
+
+def be_back(run: Run, of: Partition, broker: Target, in_sync: list[Target], gone: Gone) -> None:
+    """It is back after a while, which clients that ask it alone need, and follows the next leader. Until it does it
+    answers as it knows: a group's coordinator that was cut off with offsets that are older than the group's.
+    """
+    run.let_pass(APART_S, "the application waits for the broker that is gone, or continues with the next leader")
+    gone.back(run, broker)
+    run.wait_isr(of, in_sync)
+
+
+def call_lasts(run: Run, t: Partition, application: Application) -> bool:
+    """Whether librdkafka waits for the coordinator that it had: its call with the offsets is beyond its time-out."""
+    run.note("it coordinated the group, too: librdkafka may wait for it")
+    application.wait_processed((OPEN.round + 1) * BATCH, timeout_s=LIMIT_S)
+    run.let_pass(1.5 * CALL_S, "the call with the offsets is beyond its time-out")
+    return run.committed(GROUP, t, timeout_s=LIMIT_S).offset == OPEN.round * BATCH
+
+
+def clock_ahead(run: Run) -> None:
+    """The clock of the transaction's coordinator jumps an hour ahead while a transaction is open: it is aborted, long
+    before its time-out. Its application cannot end it, and another one continues.
+    """
+    t = run.partition()
+    run.send(t, INPUTS)
+    application = partial(run.application, "transact", t, group=GROUP, transactional_id="application")
+    with application(stop=OPEN) as first:
+        run.wait_crash_point(first, t)
+        run.step_clock(run.leader_of(TRANSACTIONS), HOUR_S)
+        run.wait_stable(OUTPUT, timeout_s=LIMIT_S)
+        committed = run.committed(GROUP, t, timeout_s=LIMIT_S).offset
+        run.require("its transaction is aborted", committed == (OPEN.round - 1) * BATCH, committed=committed)
+        first.go_on()
+        with application():
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    run.set_clocks_right()
 
 
 def documented(*claims: str) -> list[Documented]:
@@ -99,8 +174,8 @@ def documented(*claims: str) -> list[Documented]:
 
 LIBRDKAFKA_WAITS = Documented(
     claims=[ONCE],
-    sentence="""If the broker coordinated the group, the application of librdkafka waits for it without limit, whatever
-        time-out its call has. When the application is started again, each input is processed once.""",
+    sentence="""If the broker coordinated the group, the application of librdkafka may wait for it without limit,
+        whatever time-out its call has. When the application is started again, each input is processed once.""",
     source="KIP-98; librdkafka issue 5511, issue 5456",
     basis=Basis.JIRA,
 )
@@ -114,7 +189,7 @@ scenario(
     operator="""Give each instance its own transactional.id, and keep it over restarts. Set
         isolation.level=read_committed in the readers of its output: by default readers get aborted records.""",
     applies=ranges.TRANSACTIONS,
-    cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
+    cluster=ClusterPlan(settings=PARTITIONS),
     cases={
         "after-poll": Case(steps=partial(killed, stop=CrashPoint("poll", "begin", 2)), documented=documented(*NUMBERS)),
         "before-offsets": Case(
@@ -123,16 +198,52 @@ scenario(
         "before-commit": Case(steps=partial(killed, stop=OPEN), documented=documented(*NUMBERS)),
         "after-commit": Case(steps=partial(killed, stop=CrashPoint("end", "poll", 2)), documented=documented(*NUMBERS)),
         "java-before-commit": Case(client="java", steps=partial(killed, stop=OPEN), documented=documented(*NUMBERS)),
-        "leader": Case(steps=partial(broker_killed, of=Partition("output", 0)), documented=documented()),
-        "group-coordinator": Case(steps=partial(coordinator_killed, of=OFFSETS), documented=[LIBRDKAFKA_WAITS]),
-        "java-group-coordinator": Case(
-            client="java", steps=partial(broker_killed, of=OFFSETS), documented=documented()
-        ),
+        "leader": Case(steps=partial(librdkafka_without, of=OUTPUT), documented=documented()),
+        "group-coordinator": Case(steps=partial(librdkafka_without, of=OFFSETS), documented=[LIBRDKAFKA_WAITS]),
+        "java-group-coordinator": Case(client="java", steps=partial(java_without, of=OFFSETS), documented=documented()),
         "java-transaction-coordinator": Case(
-            client="java", steps=partial(broker_killed, of=TRANSACTIONS), documented=documented()
+            client="java", steps=partial(java_without, of=TRANSACTIONS), documented=documented()
         ),
         "transaction-coordinator": Case(
-            steps=partial(coordinator_killed, of=TRANSACTIONS), documented=[LIBRDKAFKA_WAITS]
+            steps=partial(librdkafka_without, of=TRANSACTIONS), documented=[LIBRDKAFKA_WAITS]
         ),
+        "clock-ahead": Case(
+            steps=clock_ahead,
+            cluster=ClusterPlan(settings={**PARTITIONS, CHECKS: "2000"}, own_clocks=True),
+            documented=[
+                Documented(
+                    claims=[ONCE],
+                    sentence="""The coordinator goes by its wall clock: it aborts the transaction when that is beyond
+                        transaction.timeout.ms. Each input is processed once.""",
+                    source="TransactionStateManager.timedOutTransactions (0.11.0.2, 2.8.2): time.milliseconds",
+                    basis=Basis.SOURCE,
+                )
+            ],
+        ),
+        "leader-frozen": Case(steps=partial(librdkafka_without, of=OUTPUT, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]),
+        "leader-cut": Case(steps=partial(librdkafka_without, of=OUTPUT, gone=CUT), documented=[LIBRDKAFKA_WAITS]),
+        "group-coordinator-frozen": Case(
+            steps=partial(librdkafka_without, of=OFFSETS, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]
+        ),
+        "group-coordinator-cut": Case(
+            steps=partial(librdkafka_without, of=OFFSETS, gone=CUT), documented=[LIBRDKAFKA_WAITS]
+        ),
+        "transaction-coordinator-frozen": Case(
+            steps=partial(librdkafka_without, of=TRANSACTIONS, gone=FROZEN), documented=[LIBRDKAFKA_WAITS]
+        ),
+        "transaction-coordinator-cut": Case(
+            steps=partial(librdkafka_without, of=TRANSACTIONS, gone=CUT), documented=[LIBRDKAFKA_WAITS]
+        ),
+        **{
+            f"java-{place}-{how}": Case(
+                client="java", steps=partial(java_without, of=of, gone=gone), documented=documented()
+            )
+            for place, of in (
+                ("leader", OUTPUT),
+                ("group-coordinator", OFFSETS),
+                ("transaction-coordinator", TRANSACTIONS),
+            )
+            for how, gone in (("frozen", FROZEN), ("cut", CUT))
+        },
     },
 )

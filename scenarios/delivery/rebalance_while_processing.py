@@ -4,7 +4,10 @@ It stands still after it has processed, and before it commits. Four things take 
 than max.poll.interval.ms: its client leaves the group (KIP-62). It is `killed`, or `frozen` (SIGSTOP), or `cut` off
 from the group's coordinator: its session ends. The other member is given the partition, and begins with what is
 committed: it processes the same inputs again. Then the first member continues, unless it is dead, and commits. The
-coordinator refuses that, and the new owner's offset does not go back. Nothing is skipped. The inputs that the first
+coordinator refuses that, and the new owner's offset does not go back. It has removed the first member from the group,
+so its error is UNKNOWN_MEMBER_ID in each of the protocols below (Java: CommitFailedException). ILLEGAL_GENERATION and
+STALE_MEMBER_EPOCH are for a member that it still has, and FENCED_INSTANCE_ID is for two processes with one name, which
+`static-membership` shows. Nothing is skipped. The inputs that the first
 member had processed are processed twice.
 
 How a group shares its partitions makes no difference to that. There are cases for each: all members give up all
@@ -86,6 +89,7 @@ def cut(run: Run, _member: Application) -> None:
     run.heal_network()
 
 
+REFUSED, UNKNOWN = "late-commit-refused", "late-commit-of-removed-member-unknown"
 KIP_62 = "KIP-62: a member that does not poll in time leaves the group"
 SESSION = "KIP-62: a member whose session ends is removed from the group"
 APPLIES = {
@@ -102,7 +106,7 @@ class Loss:
     taken: Act
     back: Act = continues
     source: str = SESSION
-    claims: tuple[str, ...] = ("late-commit-refused", REPEATS)
+    claims: tuple[str, ...] = (REFUSED, UNKNOWN, REPEATS)
     more: Settings = field(default_factory=dict)
     """Settings of the members."""
     applies: VersionRange = EVERY_VERSION
@@ -148,7 +152,7 @@ scenario(
     name="rebalance-while-processing",
     claim="""The coordinator refuses the late commit of a member that has lost its partition. Nothing is skipped. The
         partition's new owner processes again the inputs that the first member had processed and not committed.""",
-    source=f"{KIP_62}; KIP-429, KIP-345, KIP-848; Kafka protocol guide: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID",
+    source=f"{KIP_62}; KIP-429, KIP-345, KIP-848; Kafka protocol guide: UNKNOWN_MEMBER_ID",
     operator="""Set max.poll.interval.ms above the longest time that one poll's inputs can take, or lower
         max.poll.records: a member that is too slow does its work for nothing. Set session.timeout.ms above the longest
         pause of a process and its network. When a commit is refused, another member has repeated the work or does so

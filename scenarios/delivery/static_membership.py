@@ -112,8 +112,9 @@ scenario(
             documented=[
                 Documented(
                     required=REPEATED,
-                    claims=["late-commit-refused"],
-                    sentence="The first of two with one group.instance.id is fenced, and its commit is refused.",
+                    claims=["late-commit-refused", "late-commit-of-replaced-instance-fenced"],
+                    sentence="The first of two with one group.instance.id is fenced, and its commit is refused with "
+                    "FENCED_INSTANCE_ID.",
                     source=f"{KIP_345}: FENCED_INSTANCE_ID",
                     basis=Basis.KIP,
                 )

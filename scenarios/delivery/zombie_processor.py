@@ -38,7 +38,11 @@ scenario(
             documented=[
                 Documented(
                     on=ranges.OFFSETS_OF_MEMBERS_IN_TRANSACTIONS,
-                    claims=["late-commit-refused", "each-input-processed-once"],
+                    claims=[
+                        "late-commit-refused",
+                        "late-commit-of-removed-member-unknown",
+                        "each-input-processed-once",
+                    ],
                     source=KIP_447,
                     basis=Basis.KIP,
                 ),

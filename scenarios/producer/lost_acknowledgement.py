@@ -53,6 +53,7 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
 
 @scenario(
     name="lost-acknowledgement",
+    also_called=["producer-retry-duplicates"],
     claim="""When an acknowledgement gets lost, a client that retries without idempotence writes the record twice, and
         with idempotence once. A client that does not retry reports an error for a record that is in the log.""",
     source="Kafka documentation, producer configuration: retries, enable.idempotence; KIP-98, KIP-679",

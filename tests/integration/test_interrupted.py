@@ -19,6 +19,7 @@ CHOSEN = (
     "SIGHUP in the steps",
     "Ctrl-C 0 ms after “complete”",
     "kill -9 during create",
+    "kill -9 while an application stands still",
     "Ctrl-C with file systems mounted",
     "kill -9 with file systems mounted",
     "disk full when the topic is there",

@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from confluent_kafka import Message
 
 from evidence.history import schema
 from harness.workloads.processes import application, programs
 from harness.workloads.processes.program_steps import ProgramSteps
+from harness.workloads.stores.sqlite import SqliteStore
+from harness.workloads.stores.types import Output
 
 
 def sends_nothing() -> None:
@@ -68,7 +70,21 @@ def stores_apart() -> None:
     programs.PROGRAMS["store-transaction"] = program  # type: ignore[index]
 
 
-WAYS = {way.__name__: way for way in (sends_nothing, commits_first, stores_apart)}
+def store_is_full() -> None:
+    """From its second transaction on its store has no room: the file may not grow, and more is written than fits."""
+    write = SqliteStore.write
+
+    def fill(self: SqliteStore, outputs: Iterable[Output], *, by_key: bool = False) -> None:
+        made = list(outputs)
+        if made[0].sequence:
+            self._database.execute("PRAGMA max_page_count = 1")
+            made *= 1000
+        write(self, made, by_key=by_key)
+
+    SqliteStore.write = fill  # type: ignore[method-assign]
+
+
+WAYS = {way.__name__: way for way in (sends_nothing, commits_first, stores_apart, store_is_full)}
 
 if __name__ == "__main__":
     WAYS[json.loads(sys.argv[1])["broken"]]()

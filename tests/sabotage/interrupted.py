@@ -83,6 +83,8 @@ class Case:
     small_disk: bool = False
     own_engine: bool = False
     scenario: str = "baseline"
+    case: str = ""
+    """Of the scenario; "" for its only one, or all."""
     version: str = "4.3.1"
 
 
@@ -236,6 +238,11 @@ CASES: Final = (
          status=(KILLED,), says="", state=("running",), leaves=True),
     Case(name="kill -9 in the steps", before="data/ stays", when=told('"kind":"acked"'), do=to_it(signal.SIGKILL),
          status=(KILLED,), says="", state=("running",), leaves=True, version="0.10.2.2"),
+    Case(name="kill -9 while an application stands still", before="not tried", when=told('"kind":"crash-point"'),
+         do=to_it(signal.SIGKILL), status=(KILLED,), says="", state=("running",), leaves=True,
+         scenario="exactly-once-transactions", case="before-commit"),
+    Case(name="Ctrl-C while an application stands still", before="not tried", when=told('"kind":"crash-point"'),
+         do=CTRL_C, scenario="exactly-once-transactions", case="before-commit"),
     Case(name="Ctrl-C with file systems mounted", before="not tried", when=told('"kind":"acked"'), do=CTRL_C,
          scenario="last-replica-standing"),
     Case(name="kill -9 with file systems mounted", before="not tried", when=told('"kind":"acked"'),
@@ -266,7 +273,8 @@ def carry_out(case: Case, root: Path) -> Outcome:
     shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True)
     program = ["tests.sabotage.patched", "disk_is_large_enough"] if case.small_disk else ["app"]
-    command = [sys.executable, "-m", *program, "run", case.scenario, "--version", case.version]
+    of_scenario = [case.scenario, *(["--case", case.case] if case.case else [])]
+    command = [sys.executable, "-m", *program, "run", *of_scenario, "--version", case.version]
     outcome = Outcome()
     with ExitStack() as stack:
         if case.small_disk:

@@ -181,6 +181,11 @@ def application_stores_apart() -> None:
     _broken_application("stores_apart")
 
 
+def application_store_is_full() -> None:
+    """Its store has no room from the second transaction on."""
+    _broken_application("store_is_full")
+
+
 def slow_does_nothing() -> None:
     """The token buckets are there, and no packet goes through them."""
     apply = Slow.apply
@@ -385,6 +390,7 @@ BUGS: dict[str, Callable[[], None]] = {
         kill_client_is_claimed,
         application_sends_nothing,
         application_commits_first,
+        application_store_is_full,
         slow_does_nothing,
         overwrite_does_nothing,
         overwrite_is_claimed,

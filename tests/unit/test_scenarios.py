@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from app.listing import Selection, chosen
 from app.matrix import cells
 from evidence.errors import UsageError
 from harness.cluster import versions
@@ -167,6 +168,20 @@ def test_a_misspelt_name_gets_near_ones() -> None:
         get_scenario("double-failovr")
     with pytest.raises(UsageError, match="the nearest releases are"):
         versions.get("0.10.2.9")
+
+
+def test_a_scenario_is_found_by_its_other_names() -> None:
+    duplicates = get_scenario("producer-retry-duplicates")
+    assert duplicates.name == "lost-acknowledgement"
+    found = chosen([], Selection(find="producer-retry-duplicates"))
+    assert [made for those in found.values() for made in those] == [duplicates]
+    assert chosen(["producer-retry-duplicates"], Selection()) == found
+
+
+def test_no_two_scenarios_have_one_name() -> None:
+    every = all_scenarios()
+    names = [name for made in every.values() for name in (made.name, *made.also_called)]
+    assert len(set(names)) == len(names)
 
 
 def test_cells_leave_out_what_does_not_apply_and_go_seed_by_seed() -> None:

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from checks.anomaly import DELIVERY
-from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, Processing, RunEvidence, claim
+from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, MemberCommit, Processing, RunEvidence, claim
 from checks.claims.basis import judged
 from evidence.basis import Basis
 from evidence.events import CrashPoint, StoreAnswer, of
@@ -262,6 +262,33 @@ def store_crash_skips_what_it_lost(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, f"{inputs} never processed, of {sum(len(row['lost']) for row in rows)} lost", NOTHING)
 
 
+@dataclass(frozen=True, slots=True)
+class LateCommit:
+    """What a member tried to commit when another one had committed offsets of its partition."""
+
+    commit: MemberCommit
+    owners: frozenset[str]
+    """The processes that had, since it stood still."""
+
+    def row(self) -> dict[str, Any]:
+        """What the evidence of a claim has of it."""
+        commit = self.commit
+        return {"process": commit.process, "offset": commit.offset, "outcome": commit.outcome, "error": commit.error}
+
+
+def late_commits(evidence: RunEvidence) -> list[LateCommit]:
+    """Of each member that stood still at a crash point the next commit, if another one had committed meanwhile."""
+    found: list[LateCommit] = []
+    for point in of(evidence.run_state.events, CrashPoint):
+        commits = evidence.member_commits(point.topic, point.partition)
+        own = [one for one in commits if one.process == point.process and one.invoked_ns > point.at_ns]
+        if own:
+            since = [one for one in commits if point.at_ns < one.invoked_ns < own[0].invoked_ns and one.outcome == OK]
+            owners = frozenset(one.process for one in since if one.process != point.process)
+            found += [LateCommit(own[0], owners)] if owners else []
+    return found
+
+
 @claim(
     "late-commit-refused",
     source="Kafka protocol guide: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID; KIP-447 of offsets in a transaction",
@@ -273,18 +300,7 @@ def late_commit_refused(evidence: RunEvidence) -> Judged:
     The member stood still at a crash point, another application committed offsets of the partition meanwhile, and then
     the first one tried to commit its own.
     """
-    rows: list[dict[str, Any]] = []
-    for point in of(evidence.run_state.events, CrashPoint):
-        commits = evidence.member_commits(point.topic, point.partition)
-        own = [one for one in commits if one.process == point.process and one.invoked_ns > point.at_ns]
-        late = own[0] if own else None
-        others = [
-            one
-            for one in commits
-            if one.process != point.process and late is not None and point.at_ns < one.invoked_ns < late.invoked_ns
-        ]
-        if late is not None and any(one.outcome == OK for one in others):
-            rows.append({"process": late.process, "offset": late.offset, "outcome": late.outcome, "error": late.error})
+    rows = [late.row() for late in late_commits(evidence)]
     wrong = [row for row in rows if row["outcome"] == OK]
     errors = ", ".join(sorted({row["error"] for row in rows if row["error"]}))
     return judged(rows, wrong, f"{plural(len(rows), 'late commit')} ({errors or 'no error'})", "nobody committed late")

@@ -13,11 +13,28 @@ harness asks the group's coordinator and the leader of the output (harness/run/c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from evidence.errors import ClientFailed
 from harness.workloads.processes import child
 from harness.workloads.processes.group_steps import GroupSteps
 from harness.workloads.processes.programs import ASYNCHRONOUS, BY_PARTITION, PROGRAMS
 from harness.workloads.processes.share_programs import SHARE_PROGRAMS
 from harness.workloads.processes.share_steps import ShareSteps
+from harness.workloads.stores import name_of
+from harness.workloads.stores.types import StoreFull, StoreLost
+
+
+@contextmanager
+def _store_told(place: str) -> Iterator[None]:
+    """Raises ClientFailed, in one line, if the program's store has no room, or does not come back."""
+    try:
+        yield
+    except StoreFull as error:
+        raise ClientFailed(f"the store {name_of(place)} is full: {error}") from None
+    except StoreLost as error:
+        raise ClientFailed(f"the store {name_of(place)} does not come back: {error}") from None
 
 
 def main() -> None:
@@ -32,9 +49,10 @@ def main() -> None:
             sharing.close()
         else:
             asynchronous, by_partition = name in ASYNCHRONOUS, name in BY_PARTITION
-            app = GroupSteps(arguments, commands, writer, asynchronous=asynchronous, by_partition=by_partition)
-            PROGRAMS[name](app)
-            app.close()
+            with _store_told(arguments["store"]):
+                app = GroupSteps(arguments, commands, writer, asynchronous=asynchronous, by_partition=by_partition)
+                PROGRAMS[name](app)
+                app.close()
 
 
 if __name__ == "__main__":

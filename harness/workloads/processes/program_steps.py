@@ -27,7 +27,7 @@ from harness.workloads.processes.consumers import open_consumer
 from harness.workloads.processes.polls import Key, PollRecorder
 from harness.workloads.processes.transactional import LIMIT_S, RESUMED_S, Transactions
 from harness.workloads.stores import open_store
-from harness.workloads.stores.types import Output, Store, StoreLost
+from harness.workloads.stores.types import Output, Store, StoreFull, StoreLost
 
 POLL_S: Final = 0.2
 
@@ -174,7 +174,7 @@ class ProgramSteps(ProducingSteps):
     def write(self, inputs: Sequence[Message], *, by_key: bool = False) -> None:
         """Write an output for each input to the store, in the transaction that is open there; `by_key` in the place of
         an earlier output of the same input. Raises StoreLost, as all steps of the store do, if the store is not there
-        any more.
+        any more, and StoreFull if it has no room.
         """
         assert self._store is not None
         made = [Output(self._producer, self._sequence + number, _source(one)) for number, one in enumerate(inputs)]
@@ -190,13 +190,13 @@ class ProgramSteps(ProducingSteps):
 
     def end_writing(self) -> None:
         """Commit the store's transaction: what was written is on the disk when this returns, if the store's settings
-        have it so. Otherwise, and if StoreLost is raised, the history leaves open whether it is there.
+        have it so. Otherwise, and if StoreLost or StoreFull is raised, the history leaves open whether it is there.
         """
         assert self._store is not None
         invoked_ns = time.monotonic_ns()
         try:
             self._store.commit()
-        except StoreLost:
+        except (StoreFull, StoreLost):
             self._ended_writing(schema.INFO, invoked_ns)
             raise
         self._ended_writing(schema.OK if self._store.durable else schema.INFO, invoked_ns)

@@ -17,7 +17,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from evidence.errors import HarnessError
-from harness.workloads.stores.types import LOCK_S, Key, Output, Row, StoreLost
+from harness.workloads.stores.types import LOCK_S, Key, Output, Row, StoreFull, StoreLost
 
 USER: Final = "postgres"
 TABLES: Final = """
@@ -58,9 +58,11 @@ def connect(address: str, wait_s: float = LOCK_S) -> psycopg.Connection[tuple[An
 
 @contextmanager
 def _there() -> Iterator[None]:
-    """Raises StoreLost if the server is not there, or not any more."""
+    """Raises StoreLost if the server is not there, or not any more, and StoreFull if it says that its disk is full."""
     try:
         yield
+    except psycopg.errors.DiskFull as error:
+        raise StoreFull(_one_line(error)) from None
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         raise StoreLost(_one_line(error)) from None
 

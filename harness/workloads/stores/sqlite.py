@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from evidence.errors import HarnessError
-from harness.workloads.stores.types import LOCK_S, Key, Output, Row
+from harness.workloads.stores.types import LOCK_S, Key, Output, Row, StoreFull
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS outputs (
@@ -25,6 +25,17 @@ CREATE TABLE IF NOT EXISTS offsets (
 );
 """
 SAME_KEY: Final = 'DELETE FROM outputs WHERE topic = ? AND "partition" = ? AND "offset" = ?'
+
+
+@contextmanager
+def _with_room() -> Iterator[None]:
+    """Raises StoreFull if the disk, or the file's own limit, has no room for what is written."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            raise StoreFull(str(error)) from None
+        raise
 
 
 class SqliteStore:
@@ -41,16 +52,19 @@ class SqliteStore:
     def write(self, outputs: Iterable[Output], *, by_key: bool = False) -> None:
         made = list(outputs)
         rows = [(self._run, one.producer, one.sequence, *one.source) for one in made]
-        if by_key:
-            self._database.executemany(SAME_KEY, [one.source for one in made])
-        self._database.executemany("INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?)", rows)
+        with _with_room():
+            if by_key:
+                self._database.executemany(SAME_KEY, [one.source for one in made])
+            self._database.executemany("INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def write_offsets(self, offsets: Mapping[Key, int]) -> None:
         rows = [(*key, following) for key, following in offsets.items()]
-        self._database.executemany("INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)", rows)
+        with _with_room():
+            self._database.executemany("INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)", rows)
 
     def commit(self) -> None:
-        self._database.commit()
+        with _with_room():
+            self._database.commit()
 
     def next_of(self, key: Key) -> int | None:
         query = 'SELECT next FROM offsets WHERE topic = ? AND "partition" = ?'

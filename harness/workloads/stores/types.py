@@ -21,6 +21,12 @@ class StoreLost(Exception):
     """
 
 
+class StoreFull(Exception):
+    """A store has no room for what its open transaction writes, and that is undone. It would have none the next time
+    either: nobody makes room, so a program that is told so ends.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """An output: who made it, the how manyth of that one it is, and the input that it was made from."""
@@ -46,7 +52,7 @@ class Stored:
 
 class Store(Protocol):
     """An application's connection. What is written is in one transaction until `commit`. Every step raises StoreLost
-    if the store is not there any more.
+    if the store is not there any more, and one that writes or commits StoreFull if it has no room.
     """
 
     durable: bool

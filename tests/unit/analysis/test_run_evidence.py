@@ -8,11 +8,13 @@ from msgspec.structs import replace
 
 from analysis.run_evidence import evidence_of
 from checks.claim import Result
+from evidence.events import OffsetAnswer
 from evidence.run_state import RunState
 from tests.unit.analysis.runs import make_run
 from tests.unit.checks.histories import final_read, polled, sent
 from tests.unit.checks.test_state_stores import counted
 from tests.unit.checks.test_transactions import output
+from tests.unit.timelines import at
 
 
 def test_what_an_idempotent_producer_sends_beside_a_load_is_told_apart(tmp_path: Path) -> None:
@@ -64,3 +66,21 @@ def test_results_are_told_with_what_they_count(tmp_path: Path) -> None:
     ]
     assert seen.counted_again == {1}
     assert seen.outputs == {0: [9], 1: [9, 9]}
+
+
+def test_inputs_that_a_run_had_no_time_for_are_not_skipped(tmp_path: Path) -> None:
+    reader = "final-read-1"
+    read = {"kind": "output", "outcome": "ok", "topic": None, "partition": None, "process": reader}
+    inputs = [polled(offset, offset) | {"process": reader} for offset in range(4)]
+    run_dir = make_run(tmp_path / "run", {reader: [*inputs, final_read(4), output(0, 0), output(3, 1), read]})
+    run = run_dir.read_run()
+    answer = OffsetAnswer(group="g", topic="t", partition=0, offset=2, error=None, asked_ns=0)
+    state = RunState((at(1, answer),))
+    ended, broken_off = (
+        evidence_of(run_dir, replace(run, failure=failure), state).processing("t", 0)
+        for failure in (None, "WaitTimeout: it has not committed 4")
+    )
+    assert ended is not None
+    assert broken_off is not None
+    assert (ended.skipped, broken_off.skipped) == (frozenset({1, 2}), frozenset({1}))
+    assert (ended.repeated, broken_off.repeated) == (frozenset(), frozenset())

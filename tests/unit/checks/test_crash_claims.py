@@ -222,6 +222,39 @@ def test_a_late_commit_is_refused(commits: list[MemberCommit], outcome: str) -> 
     assert claims.judge("late-commit-refused", evidence).outcome == outcome
 
 
+REMOVED, REPLACED_INSTANCE = "late-commit-of-removed-member-unknown", "late-commit-of-replaced-instance-fenced"
+
+
+@pytest.mark.parametrize(
+    ("error", "same_instance", "removed", "fenced"),
+    [
+        ("UNKNOWN_MEMBER_ID", False, HELD, NOT_OBSERVED),
+        ("CommitFailedException", False, HELD, NOT_OBSERVED),
+        ("ILLEGAL_GENERATION", False, CONTRADICTED, NOT_OBSERVED),
+        (None, False, CONTRADICTED, NOT_OBSERVED),
+        ("FENCED_INSTANCE_ID", True, NOT_OBSERVED, HELD),
+        ("UNKNOWN_MEMBER_ID", True, NOT_OBSERVED, CONTRADICTED),
+        (None, True, NOT_OBSERVED, CONTRADICTED),
+    ],
+)
+def test_a_late_commit_is_refused_for_a_reason(
+    error: str | None, same_instance: bool, removed: str, fenced: str
+) -> None:
+    names = ("a", "a" if same_instance else "b")
+    processes = [
+        {"name": process, "settings": {"group.instance.id": name}}
+        for process, name in zip((OWN, OTHER), names, strict=True)
+    ]
+    commits = [commit(OTHER, 2), commit(OWN, 3, "info" if error else "ok", error)]
+    evidence = RunEvidence(
+        run=run_record({"processes": processes}),
+        run_state=RunState((stands(2),)),
+        member_commits=lambda topic, partition: commits,
+    )
+    assert claims.judge(REMOVED, evidence).outcome == removed
+    assert claims.judge(REPLACED_INSTANCE, evidence).outcome == fenced
+
+
 WRITTEN = "written-batch-not-written-again"
 
 

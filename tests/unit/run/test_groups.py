@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from evidence.errors import HarnessError, WaitTimeout
-from evidence.events import Event, OffsetAnswer, OffsetCommit, ZnodeOffset
+from evidence.events import Event, GroupMember, GroupMembers, OffsetAnswer, OffsetCommit, ZnodeOffset
 from evidence.timeline import Timeline
 from harness.cluster.admin import ZnodeContent
 from harness.cluster.requests import offset_fetch
@@ -186,3 +186,58 @@ def test_a_znode_that_never_has_the_offset(stage: Stage) -> None:
 def test_what_the_znode_has_is_told(stage: Stage) -> None:
     assert stage.asking(Coordinator(0), [None]).in_zookeeper("g", T).offset is None
     assert len(stage.told) == 1
+
+
+def described(state: str, *members: tuple[str, int]) -> GroupMembers:
+    given = [
+        GroupMember(member_id=f"{name}-1", instance=name, partitions=(("t", number),) if number >= 0 else ())
+        for name, number in members
+    ]
+    return GroupMembers(group="g", state=state, members=tuple(given))
+
+
+WANTED = {"a": [Partition("t", 0)], "b": [Partition("t", 1)]}
+
+
+@pytest.mark.parametrize(
+    ("last", "seen"),
+    [
+        (described("PREPARING_REBALANCING", ("a", 0)), "it was PREPARING_REBALANCING with a: t-0"),
+        (described("COMPLETING_REBALANCING", ("a", 0), ("b", 1)), "it was COMPLETING_REBALANCING with a: t-0; b: t-1"),
+        (described("STABLE", ("a", 0), ("b", -1)), "it was STABLE with a: t-0; b: nothing"),
+        (described("EMPTY"), "it was EMPTY with no members"),
+        (None, "its coordinator did not answer"),
+    ],
+)
+def test_a_group_that_never_settles_is_given_up_with_what_was_seen(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, last: GroupMembers | None, seen: str
+) -> None:
+    rebalancing = iter([described("PREPARING_REBALANCING"), described("STABLE", ("a", 0))])
+    monkeypatch.setattr(groups, "administrator", lambda settings: None)
+    monkeypatch.setattr(groups, "_members", lambda admin, group: next(rebalancing, last))
+    asking = stage.asking(Coordinator(0))
+    with pytest.raises(WaitTimeout) as given_up:
+        asking.wait_members("g", WANTED, timeout_s=0.05)
+    assert str(given_up.value) == f"g is not stable with a: t-0; b: t-1 after 0 s: {seen}"
+
+
+def test_a_group_that_settles_in_the_end_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    settling = iter([None, described("PREPARING_REBALANCING"), described("STABLE", ("a", 0), ("b", 1))])
+    monkeypatch.setattr(groups, "administrator", lambda settings: None)
+    monkeypatch.setattr(groups, "_members", lambda admin, group: next(settling))
+    assert stage.asking(Coordinator(0)).wait_members("g", WANTED, timeout_s=10.0).state == "STABLE"
+
+
+def test_a_client_is_told_of_these_brokers_alone(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, Any]] = []
+    asking = stage.asking(Coordinator(5))
+
+    def consumer(settings: dict[str, Any]) -> Coordinator:
+        given.append(settings)
+        return Coordinator(5)
+
+    monkeypatch.setattr(groups, "consumer", consumer)
+    others = [cast("Target", SimpleNamespace(node=SimpleNamespace(address=f"10.0.0.1{n}"))) for n in (2, 3)]
+    asking.committed("g", T, 1.0, only=others)
+    asking.committed("g", T, 1.0)
+    assert [one["bootstrap.servers"] for one in given] == ["10.0.0.12:9092,10.0.0.13:9092", "10.0.0.11:9092"]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+import subprocess
+import sys
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -12,7 +17,7 @@ from confluent_kafka import OFFSET_INVALID, Consumer, Producer, TopicPartition
 
 from analysis.outputs import differing_outputs
 from checks.view import outputs_read, view_of
-from evidence.errors import HarnessError, WaitTimeout
+from evidence.errors import ClientFailed, HarnessError, WaitTimeout
 from evidence.history import record, schema
 from evidence.history.read import open_run
 from evidence.rundir import RunDir
@@ -46,11 +51,18 @@ def inputs(mock_cluster: Producer, topic: str) -> str:
 
 
 def application(
-    run_dir: RunDir, bootstrap: str, inputs: str, program: str, stop: CrashPoint, name: str = "app", **more: Any
+    run_dir: RunDir,
+    bootstrap: str,
+    inputs: str,
+    program: str,
+    stop: CrashPoint,
+    name: str = "app",
+    own: Mapping[str, str] = MappingProxyType({}),
+    **more: Any,
 ) -> Application:
     reading = more.pop("reading", {})
     return Application(
-        Client(run_dir, name, 2, bootstrap, {"acks": "all"}),
+        Client(run_dir, name, 2, bootstrap, {"acks": "all", **own}),
         program=program,
         consumer_settings=dict(settings.MEMBER) | reading | {"group.id": f"{GROUP}-{inputs}"},
         inputs=inputs,
@@ -237,6 +249,39 @@ def test_one_that_never_comes_to_its_crash_point_is_waited_for_so_long(
             app.wait_still(timeout_s=LIMIT_S)
 
 
+HARNESS = """
+import sys, time
+from pathlib import Path
+from tests.unit.workloads.test_applications import CrashPoint, RunDir, application
+run_dir, bootstrap, inputs, program, done, following = sys.argv[1:]
+own = {"transactional.id": "one"} if program == "transact" else {}
+stop = CrashPoint(done, following, 2)
+with application(RunDir(Path(run_dir)), bootstrap, inputs, program, stop, own=own) as app:
+    app.wait_still(timeout_s=30)
+    print("it stands still", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "done", "following"), [("process-then-commit", "process", "commit"), ("transact", "offsets", "end")]
+)
+def test_one_whose_harness_is_killed_ends_by_itself(
+    run_dir: RunDir, mock_cluster: Producer, bootstrap: str, inputs: str, program: str, done: str, following: str
+) -> None:
+    mock_cluster.list_topics(f"{inputs}-out", timeout=10)
+    command = [sys.executable, "-c", HARNESS, str(run_dir.path), bootstrap, inputs, program, done, following]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as harness:
+        assert harness.stdout is not None
+        assert harness.stderr is not None
+        said = harness.stdout.readline()
+        assert said, harness.stderr.read()
+        harness.kill()
+        assert "Traceback" not in harness.stderr.read()  # ends when the application does, which has it, too
+    # Its end may take it some seconds: it closes its transaction first.
+    assert poll(lambda: open_run(run_dir).problems, LIMIT_S, until=operator.not_, every_s=0.5) == ()
+
+
 def test_a_crash_point_says_where_it_is() -> None:
     assert str(CrashPoint("commit", "process", 2)) == "between commit and process, round 2"
     assert NOWHERE.round == 0
@@ -351,3 +396,29 @@ def test_one_whose_transaction_is_two_is_found_out(
     with application(run_dir, bootstrap, inputs, "store-transaction", NOWHERE, "next", store=STORE) as app:
         app.wait_processed(2, timeout_s=LIMIT_S)
     assert [offset for offset, _ in read_at_the_end(run_dir, bootstrap, inputs)] == [0, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("program", ["store-transaction", "store-position-kept", "store-offset-first"])
+def test_one_whose_store_is_full_ends_with_one_line(
+    run_dir: RunDir,
+    mock_cluster: Producer,
+    bootstrap: str,
+    inputs: str,
+    program: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Child, "__init__", Child.__init__)
+    patched.application_store_is_full()
+    why = r"^app: the store sqlite\.sqlite is full: database or disk is full$"
+    with (
+        pytest.raises(ClientFailed, match=why),
+        application(run_dir, bootstrap, inputs, program, NOWHERE, store=STORE) as app,
+    ):
+        app.wait_processed(99, timeout_s=LIMIT_S)
+    assert not is_written_to(str(run_dir.path / STORE))
+    made, _ = stored(run_dir)
+    assert made == [0, 1]
+    history = open_run(run_dir)
+    assert [(one.what, one.detail) for one in history.problems] == [
+        ("client failed", "the store sqlite.sqlite is full: database or disk is full")
+    ]

@@ -16,7 +16,7 @@ from evidence.errors import HarnessError
 from evidence.history.inputs import Input
 from harness.workloads.stores import is_written_to, open_store, read_store
 from harness.workloads.stores.postgresql import PostgresqlStore
-from harness.workloads.stores.types import Output, StoreLost
+from harness.workloads.stores.types import Output, StoreFull, StoreLost
 
 FIRST, SECOND = (Output(3, number, Input("t", 0, 40 + number)) for number in range(2))
 
@@ -143,6 +143,31 @@ class Refusing:
 
     def commit(self) -> None:
         raise psycopg.OperationalError("server closed the connection\n  unexpectedly")
+
+
+def test_a_file_that_may_not_grow_is_full(path: Path) -> None:
+    store = open_store(str(path), "r")
+    store.write([FIRST])
+    store.commit()
+    store._database.execute("PRAGMA max_page_count = 1")  # type: ignore[attr-defined]
+    with pytest.raises(StoreFull, match=r"^database or disk is full$"):
+        store.write([SECOND] * 5000)
+    store.close()
+    assert read_store(str(path), "r").outputs == (FIRST,)
+
+
+class Full:
+    """A server whose disk is full, and which is there."""
+
+    def commit(self) -> None:
+        raise psycopg.errors.DiskFull('could not extend file "base/5/16384":\n  No space left on device')
+
+
+def test_a_server_whose_disk_is_full_is_not_lost() -> None:
+    store = object.__new__(PostgresqlStore)
+    store._database = Full()  # type: ignore[assignment]
+    with pytest.raises(StoreFull, match=r"^could not extend file .* No space left on device$"):
+        store.commit()
 
 
 def test_a_commit_without_an_answer_is_a_lost_store() -> None:
