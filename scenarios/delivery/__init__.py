@@ -23,7 +23,15 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Protocol
 
-from harness.words import Application, Counting, CrashPoint, Partition, Run, StreamsApplication
+from harness.words import (
+    Application,
+    BackgroundConsumer,
+    Counting,
+    CrashPoint,
+    Partition,
+    Run,
+    StreamsApplication,
+)
 
 GROUP = "application"
 INPUTS = 20
@@ -44,11 +52,18 @@ def crash(run: Run, program: str, stop: CrashPoint) -> None:
     """A program is killed at a crash point, and another process continues from the group's committed offset."""
     t = run.partition()
     run.send(t, INPUTS)
-    with run.application(program, t, group=GROUP, stop=stop) as first:
-        run.wait_crash_point(first, t)
-        run.kill_client(first)
-    with run.application(program, t, group=GROUP):
-        run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    with run.reading_outputs(t) as reader:
+        with run.application(program, t, group=GROUP, stop=stop) as first:
+            run.wait_crash_point(first, t)
+            run.kill_client(first)
+        with run.application(program, t, group=GROUP):
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+            measure(run, t, reader)
+
+
+def measure(run: Run, t: Partition, reader: BackgroundConsumer) -> None:
+    """The application that works has committed all inputs. It is given more while nothing else is done."""
+    run.measure(t, lambda end: run.wait_committed(GROUP, t, end, timeout_s=LIMIT_S), reader)
 
 
 SLOW = {"max.poll.interval.ms": "10000"}

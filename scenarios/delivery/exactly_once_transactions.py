@@ -20,7 +20,7 @@ keeps librdkafka's own log (logs/processor-1.stderr).
 from functools import partial
 
 from harness.words import OFFSETS, Basis, Case, ClusterPlan, CrashPoint, Documented, Partition, Run, ranges, scenario
-from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S, NUMBERS
+from scenarios.delivery import BATCH, GROUP, INPUTS, LIMIT_S, NUMBERS, measure
 
 ONCE = "each-input-processed-once"
 TRANSACTIONS = Partition("__transaction_state", 0)
@@ -38,11 +38,13 @@ def killed(run: Run, stop: CrashPoint) -> None:
     t = run.partition()
     run.send(t, INPUTS)
     application = partial(run.application, "transact", t, group=GROUP, transactional_id="application")
-    with application(stop=stop) as first:
-        run.wait_crash_point(first, t)
-        run.kill_client(first)
-    with application():
-        run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    with run.reading_outputs(t) as reader:
+        with application(stop=stop) as first:
+            run.wait_crash_point(first, t)
+            run.kill_client(first)
+        with application():
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+            measure(run, t, reader)
 
 
 def broker_killed(run: Run, of: Partition) -> None:

@@ -88,11 +88,13 @@ def killed(run: Run, program: str, stop: CrashPoint) -> None:
     """A member is killed at a crash point, and another one continues."""
     t = run.partition()
     from_the_beginning(run)
-    with run.share_application(program, t, group=GROUP, stop=stop) as first:
-        run.wait_crash_point(first, t)
-        run.kill_client(first)
-    with run.share_application(program, t, group=GROUP):
-        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+    with run.reading_outputs(t) as reader:
+        with run.share_application(program, t, group=GROUP, stop=stop) as first:
+            run.wait_crash_point(first, t)
+            run.kill_client(first)
+        with run.share_application(program, t, group=GROUP):
+            run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+            run.measure(t, lambda _: run.wait_share_done(GROUP, t, timeout_s=LIMIT_S), reader)
 
 
 def lock_runs_out(run: Run) -> None:
