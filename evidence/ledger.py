@@ -214,8 +214,8 @@ class RunJudged(LedgerLine, frozen=True, kw_only=True, tag="judged"):
     ack_ms: float | None = None
     """The median time that an acknowledgement took of the records that were sent one by one."""
     latency_p50_ms: float | None = None
-    """Of an application that was left alone, the median time from an input's acknowledgement until its output could be
-    read; None of runs in which none was, and of those before there was this field. So is what follows.
+    """The median time from an input's acknowledgement until its output could be read, of an application that was left
+    alone; None of runs in which none was, and of those before there was this field. So is what follows.
     """
     latency_p99_ms: float | None = None
     """The 99th percentile of these times."""

@@ -119,6 +119,10 @@ ROWS: Final = (
             (ANY, OPEN, "before-commit"),
             ("Java", OPEN, "java-before-commit"),
             (ANY, "application, after the commit", "after-commit"),
+            (ANY, "not: it is stopped and started, again and again", "stopped"),
+            ("Java", "not: it is stopped and started, again and again", "java-stopped"),
+            ("Java", "each broker in turn", "java-brokers-killed"),
+            ("Java", "not: each broker is stopped in turn", "java-brokers-stopped"),
             (ANY, "leader of the output, transaction open", "leader"),
             ("Java", "group coordinator, transaction open", "java-group-coordinator"),
             (ANY, "group coordinator, transaction open; it waits, and is killed", "group-coordinator"),
@@ -194,6 +198,12 @@ ROWS: Final = (
             (ACCEPT, "leader of the inputs, between the two", "leader-killed"),
             (ACCEPT, "leader of the groups' state, between the two", "state-leader-killed"),
             (ACCEPT, "members and leaders, again and again", "storm"),
+            (ACCEPT, "not: all members are stopped at once, again and again", "members-stopped"),
+            (ACCEPT, "all members at once, again and again", "members-killed"),
+            (ACCEPT, "not: each broker is stopped in turn", "brokers-stopped"),
+            (ACCEPT, "each broker in turn", "brokers-killed"),
+            (ACCEPT, "not: two of three brokers are stopped", "two-brokers-stopped"),
+            (ACCEPT, "two of three brokers", "two-brokers-killed"),
             ("release every second input", "not", "released"),
             ("reject every second input", "not", "rejected"),
             ("release every second input, dead-letter topic", "not", "released-dead-letters"),
@@ -262,6 +272,16 @@ ROWS: Final = (
             ("not: frozen until its session has ended", "frozen"),
             ("not: cut off from its coordinator until its session has ended", "cut"),
         )
+    ),
+    *(
+        DeliveryCase(
+            code=f"{PROCESS_FIRST}; another application: {TRANSACTION}, {where}",
+            client=ANY,
+            crash="both, between their steps",
+            scenario="two-applications",
+            case=case,
+        )
+        for where, case in (("in the same output", "one-output"), ("in another output", "two-outputs"))
     ),
     DeliveryCase(code=TRANSACTION, client=ANY, crash=SLOWER, scenario="zombie-processor", case="member"),
     DeliveryCase(
