@@ -43,7 +43,7 @@ def outputs_keep_order_of_inputs(evidence: RunEvidence) -> Judged:
             rows.append(row)
             wrong += [row] if back else []
     outputs = sum(row["outputs"] for row in rows)
-    return judged(rows, wrong, f"{plural(outputs, 'output')} of {plural(len(rows), 'partition')} in order", NOBODY)
+    return judged(rows, wrong, f"{plural(len(rows), 'partition')} with {plural(outputs, 'output')} in order", NOBODY)
 
 
 @claim("reader-meanwhile-gets-each-input-once", source="KIP-98", basis=Basis.KIP)
@@ -76,4 +76,4 @@ def reader_meanwhile_gets_each_input_once(evidence: RunEvidence) -> Judged:
     faults = ("missing", "twice", "unknown", "out_of_order")
     wrong = [row for row in rows if any(row[name] for name in faults)]
     given_in_all = plural(sum(row["given"] for row in rows), "output")
-    return judged(rows, wrong, f"{given_in_all} read by {plural(len(rows), 'consumer')} meanwhile", NOBODY)
+    return judged(rows, wrong, f"{plural(len(rows), 'consumer')} given {given_in_all}", NOBODY)
