@@ -24,6 +24,7 @@ from analysis.across import in_one_process
 from analysis.checks_of_partition import check_partition
 from analysis.indefinite import newly_settled, settle, unknown_operations
 from analysis.outputs import differing_outputs
+from analysis.paces import paces_of
 from analysis.partition import PROCESSOR, PartitionHistory, cost_of_faults, see
 from analysis.pieces import Piece, pieces
 from analysis.read_copies import holdings, unsent
@@ -189,6 +190,7 @@ def _check_run(run_dir: RunDir, run: RunRecord, result: Result) -> None:
     evidence = evidence_of(run_dir, run, run_state)
     for name in claims.declared(run):
         result.claim(name, evidence)
+    result.paces += paces_of(run_dir, run, run_state)
     if not run_state.states:
         result.problems.append(Problem("no metadata", detail="the timeline states nothing about any partition"))
 

@@ -32,7 +32,7 @@ from msgspec import Struct
 from analysis.spark import short_session
 from checks.catalogue import LOST_WRITE
 from evidence import ledger
-from evidence.cells import NOT_TOLD, Aside, CellRow, Spread, Timing, pooled, spread
+from evidence.cells import NOT_TOLD, Aside, CellRow, Pacing, Spread, Timing, pooled, spread
 from evidence.errors import KafkaChaosError, UsageError
 from evidence.ledger import (
     AnyLine,
@@ -177,6 +177,7 @@ def _row(key: Key, runs: Mapping[str, _Run], cells: Sequence[RestoredCell]) -> C
         ack_ms=_least(
             [*(one.verdict.ack_ms for one in told if one.load == QUIET), *(c.counts.ack_ms for c in old.cells)]
         ),
+        paces=_paces(told),
         not_good=_not_good(told, old),
         aside=(*(Aside(run=name, why=one.aside) for name, one in sorted(runs.items()) if one.aside), *old.aside),
         restored=len(old.runs) + old.unnamed,
@@ -376,6 +377,22 @@ def _clients(told: Sequence[_CountedRun], old: _Restored) -> dict[str, Spread]:
         if both:
             found[key] = both
     return found
+
+
+def _paces(told: Sequence[_CountedRun]) -> tuple[Pacing, ...]:
+    """How long applications took, apart by how busy the machine was; nothing of runs that did not measure it."""
+    measured = [one for one in told if one.verdict.inputs_per_s is not None]
+    of_load = {load: [one.verdict for one in measured if one.load == load] for load in (QUIET, UNTOLD, BUSY)}
+    return tuple(
+        Pacing(
+            latency_p50_ms=spread(one.latency_p50_ms for one in verdicts if one.latency_p50_ms is not None),
+            latency_p99_ms=spread(one.latency_p99_ms for one in verdicts if one.latency_p99_ms is not None),
+            inputs_per_s=spread(one.inputs_per_s for one in verdicts if one.inputs_per_s is not None),
+            load=load,
+        )
+        for load, verdicts in of_load.items()
+        if verdicts
+    )
 
 
 def _in_words(verdict: RunJudged) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from checks.applications import each_pipeline
 from checks.view import PartitionView
 from evidence.findings import Problem
 
@@ -18,6 +19,10 @@ def differing_outputs(view: PartitionView) -> list[Problem]:
     """Inputs that a program has told of as processed and no output names; and inputs that an output names of which no
     program told, unless a history that is not whole may have told of them.
     """
+    return [problem for one in each_pipeline(view) for problem in _differing(one)]
+
+
+def _differing(view: PartitionView) -> list[Problem]:
     if view.outputs is None:
         return []
     steps = view.processed

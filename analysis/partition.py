@@ -17,6 +17,7 @@ from analysis.result import Result, Where
 from analysis.rows_needed import EndAnswers, due, times
 from analysis.run_files import stated_partitions
 from checks.copies import Copies
+from checks.pipelines import pipelines_of
 from checks.view import (
     Elsewhere,
     Ints,
@@ -183,6 +184,7 @@ def circumstances(run: RunRecord, history: History) -> dict[str, Any]:
             if process.settings.get("isolation.level") == UNCOMMITTED or process.final
         ],
         "groups": _groups(run),
+        "pipelines": pipelines_of(run),
         "readers_missing": any(kinds.get(name, "consumer") != "producer" for name in torn),
         "writers_missing": any(kinds.get(name, "producer") in WRITERS for name in torn),
         "torn": torn,

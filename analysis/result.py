@@ -26,6 +26,7 @@ from evidence.findings import (
     ClaimResult,
     Finding,
     Findings,
+    Pace,
     Problem,
     SubjectCounts,
     found,
@@ -53,6 +54,8 @@ class Result:
     """What faults cost this piece's clients (evidence/availability.py)."""
     subjects: list[SubjectCounts] = field(default_factory=list)
     """What came of the records of subjects (evidence/subjects.py)."""
+    paces: list[Pace] = field(default_factory=list)
+    """How long applications took that were left alone (analysis/paces.py)."""
     unknown: list[dict[str, Any]] = field(default_factory=list)
     """What this piece tells of operations of unknown outcome; put together over all pieces in `to_check_again`."""
 
@@ -127,6 +130,7 @@ def merge(results: Iterable[Result], seconds: float, across: Result) -> Findings
         total.claims += result.claims
         total.availability += result.availability
         total.subjects += result.subjects
+        total.paces += result.paces
         for check in result.checks:
             checks[check.name] = _merged_check(checks[check.name], check) if check.name in checks else check
     total.problems = list(problems)
@@ -140,6 +144,7 @@ def merge(results: Iterable[Result], seconds: float, across: Result) -> Findings
         claims=tuple(total.claims),
         availability=tuple(total.availability),
         subjects=tuple(total.subjects),
+        paces=tuple(total.paces),
         problems=tuple(total.problems),
         statistics=dict(sorted(total.statistics.items())),
         real_time_lag=max(total.lags, key=lambda lag: int(lag["lag_ns"]), default=None),

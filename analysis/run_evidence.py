@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checks.claim import Damage, HandedOver, MemberChange, MemberCommit, Processing, Result, RunEvidence
+from checks.pipelines import pipelines_of
 from checks.shares import KINDS, ShareStep, share_steps
 from checks.view import outputs_read
 from evidence.events import CrashPoint, OffsetAnswer, StoreAnswer
@@ -48,6 +49,8 @@ def evidence_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> RunEvid
         stored=lambda *where: _stored(run_dir, where),
         read_errors=lambda *where: _read_errors(opened, where),
         processing=lambda *where: _processing(opened, run, run_state, where),
+        processing_by=lambda *where: _processing_by(opened, run, run_state, where),
+        read_meanwhile=lambda *where: _read_meanwhile(opened, run, where),
         called_processed=lambda *where: _called_processed(opened, where),
         member_commits=lambda *where: _member_commits(opened, where),
         member_changes=lambda *where: _member_changes(opened, run, where),
@@ -112,7 +115,12 @@ def _processing(opened: Opened, run: RunRecord, run_state: RunState, where: tupl
     if run.failure is not None:
         committed = _committed(opened, run_state, where)
         inputs = [one for one in inputs if one < committed or one in made]
-    return Processing(inputs=frozenset(inputs), outputs=made, results=_results_of(outputs, counted))
+    return Processing(
+        inputs=frozenset(inputs),
+        outputs=made,
+        results=_results_of(outputs, counted),
+        order=outputs.sort_by("op")["offset"].to_pylist(),
+    )
 
 
 def _committed(opened: Opened, run_state: RunState, where: tuple[str, int]) -> int:
@@ -124,6 +132,49 @@ def _committed(opened: Opened, run_state: RunState, where: tuple[str, int]) -> i
     ]
     acknowledged = [one.offset for one in _member_commits(opened, where) if one.outcome == OK]
     return max(told + acknowledged, default=0)
+
+
+def _processing_by(
+    opened: Opened, run: RunRecord, run_state: RunState, where: tuple[str, int]
+) -> dict[str, Processing]:
+    """The same of each of several applications, by its group."""
+    pipelines, of_all = pipelines_of(run), _processing(opened, run, run_state, where)
+    if of_all is None or len(pipelines) < 2:
+        return {}
+    table = opened(where).tables[where]
+    outputs = table.filter(pc.equal(table["kind"], schema.OUTPUT)).sort_by("op")
+    own = {
+        one.group: outputs.filter(pc.is_in(outputs["producer"], pa.array(sorted(one.producers), pa.int32())))
+        for one in pipelines
+    }
+    return {
+        group: Processing(inputs=of_all.inputs, outputs=_producers_of(made), order=made["offset"].to_pylist())
+        for group, made in own.items()
+    }
+
+
+def _read_meanwhile(opened: Opened, run: RunRecord, where: tuple[str, int]) -> dict[str, list[int | None]]:
+    """From what inputs of a partition each consumer was given outputs, in order: one that reads what is committed."""
+    table, inputs = opened(where).tables.get(where), run.assignment
+    readers = [one.name for one in run.of_kind("consumer") if one.settings.get("isolation.level") == "read_committed"]
+    found: dict[str, list[int | None]] = {}
+    for output in sorted({one.output for one in run.of_kind("processor") if one.output}):
+        many = sum(topic == output for topic, _ in inputs)
+        shared = [(topic, number) for topic, number in inputs if topic == where[0] and number % many == where[1] % many]
+        if table is None or shared != [where]:
+            continue  # nobody knows of what partition an output is that nobody finds at the end
+        place = output, where[1] % many
+        made = table.filter(pc.equal(table["kind"], schema.OUTPUT)).select(["producer", "sequence", "offset"])
+        source = {(row["producer"], row["sequence"]): row["offset"] for row in made.to_pylist()}
+        given = opened(place).tables.get(place)
+        if given is None:
+            continue
+        for name in readers:
+            polls = given.filter(pc.and_(_ended_well(given, schema.POLL), pc.equal(given["process"], name)))
+            rows = polls.sort_by([("op", "ascending"), ("offset", "ascending")]).to_pylist()
+            if rows:
+                found.setdefault(name, []).extend(source.get((row["producer"], row["sequence"])) for row in rows)
+    return found
 
 
 def _results_of(outputs: pa.Table, counted: pa.Table) -> list[Result]:

@@ -58,6 +58,8 @@ class Processing:
     """Of each input that was processed: the producers of the outputs that name it, one for each output."""
     results: Sequence[Result] = ()
     """What outputs state of their keys, if they do."""
+    order: Sequence[int] = ()
+    """The inputs of all outputs, in the order in which a reader of what is committed finds these in their log."""
 
     @property
     def skipped(self) -> frozenset[int]:
@@ -134,6 +136,11 @@ class RunEvidence:
     their names."""
     processing: Callable[[str, int], Processing | None] = lambda topic, partition: None
     """Of a topic and partition of inputs; None if nobody read inputs and outputs to their ends."""
+    processing_by: Callable[[str, int], Mapping[str, Processing]] = lambda topic, partition: {}
+    """The same of each application by its group, if several have these inputs; nothing otherwise."""
+    read_meanwhile: Callable[[str, int], Mapping[str, Sequence[int | None]]] = lambda topic, partition: {}
+    """Of a topic and partition of inputs, by consumer: from what input each output was made that it was given while the
+    run went on, in order; None of one that nobody finds at the end. Of those that read what is committed."""
     called_processed: Callable[[str, int], Mapping[int, Sequence[int]]] = lambda topic, partition: {}
     """Of a topic and partition of inputs: of each input the producers that have made an output of it, as the programs
     themselves recorded; a producer that did so twice is there twice."""
@@ -145,6 +152,11 @@ class RunEvidence:
     """Of a topic and partition of inputs: what the polls of applications returned, in order."""
     shares: Callable[[str, int], Sequence[ShareStep]] = lambda topic, partition: ()
     """Of a topic and partition: what members of share groups were given and said of it, in order."""
+
+    def processing_in(self, topic: str, partition: int, group: str) -> Processing | None:
+        """What became of a partition's inputs in the application that is this group, whatever others made of them."""
+        by_group = self.processing_by(topic, partition)
+        return by_group[group] if group in by_group else self.processing(topic, partition)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checks.pipelines import Pipeline
 from checks.settled_operations import NOTHING_SETTLED, OPERATION, RECORD, TRANSACTION, Operation, Settled
 from checks.shares import KINDS, ShareStep, share_steps
 from evidence.history import schema
@@ -255,6 +256,8 @@ class PartitionView:
     in_results: Steps | None = None
     """Inputs that the results of outputs count, one row for each time; None if no output states a result."""
     committed_offsets: Steps | None = None
+    pipelines: tuple[Pipeline, ...] = ()
+    """The applications of the run, which may all work on this partition."""
     members: tuple[MemberStep, ...] = ()
     """What members of groups were given and committed, in the order of its end. Of groups that a coordinator leads."""
     shares: tuple[ShareStep, ...] = ()
@@ -412,6 +415,7 @@ def view_of(
     *,
     uncommitted_readers: Collection[str] = (),
     groups: Mapping[str, Membership] = NO_GROUPS,
+    pipelines: tuple[Pipeline, ...] = (),
     readers_missing: bool = False,
     writers_missing: bool = False,
     torn: Collection[str] = (),
@@ -485,6 +489,7 @@ def view_of(
         committed_offsets=settled_steps(
             _steps(_of(table, schema.OFFSETS), processes, endings), names, settled.transactions
         ),
+        pipelines=pipelines,
         members=member_steps(table, groups, endings) if groups else (),
         shares=share_steps(_of(table, *KINDS).to_pylist()),
         settled=settled,

@@ -29,6 +29,16 @@ class Timing(Struct, frozen=True, kw_only=True):
     """QUIET, BUSY or UNTOLD (analysis.ledger): how busy the machine was."""
 
 
+class Pacing(Struct, frozen=True, kw_only=True):
+    """How long applications took that were left alone, in several runs (evidence/findings.py, Pace)."""
+
+    latency_p50_ms: Spread
+    latency_p99_ms: Spread
+    inputs_per_s: Spread
+    load: str
+    """QUIET, BUSY or UNTOLD (analysis.ledger): how busy the machine was."""
+
+
 class Aside(Struct, frozen=True, kw_only=True):
     """A run that does not count, and why."""
 
@@ -67,6 +77,8 @@ class CellRow(Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     """The median time to a verdict."""
     ack_ms: float | None = None
+    paces: tuple[Pacing, ...] = ()
+    """By how busy the machine was."""
     not_good: tuple[str, ...] = ()
     """"NAME: what", of every run that did not end as documented and has a name."""
     aside: tuple[Aside, ...] = ()

@@ -589,6 +589,23 @@ class StoreAnswer(Event, frozen=True, kw_only=True, tag="store-answer"):
     """Outputs that were made of this partition's inputs."""
 
 
+class Paced(Event, frozen=True, kw_only=True, tag="paced"):
+    """An application was given inputs while nothing was done to it, to see how long it takes (analysis/paces.py)."""
+
+    source: Literal["runner"] = "runner"
+    topic: str
+    """Of the inputs."""
+    partition: int
+    latency: tuple[int, int]
+    """The offsets of the inputs that came slowly, one after the other: from the first to before the last."""
+    throughput: tuple[int, int]
+    """Likewise, of those that came at once."""
+    output: str = ""
+    """The topic of the outputs; "" if they are in a store."""
+    reader: str = ""
+    """The consumer that read them meanwhile, as readers of what is committed do."""
+
+
 class ThreadTime(Event, frozen=True, kw_only=True, tag="thread-time"):
     """What a thread of a node had of the processors from `begin_ns` until the event's own time (monotonic)."""
 
@@ -958,6 +975,7 @@ AnyEvent = (
     | EndsAnswer
     | CrashPoint
     | StoreAnswer
+    | Paced
     | ThreadTime
     | Transaction
     | Controller

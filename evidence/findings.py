@@ -331,6 +331,25 @@ class SubjectCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     records_per_s: float | None = None
 
 
+class Pace(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How long an application took that was left alone, from the acknowledgement of an input until its output was there
+    (analysis/paces.py).
+    """
+
+    topic: str
+    """Of the inputs."""
+    partition: int
+    seen_by: str
+    """Who says that an output was there: a consumer that read what is committed, or "" for the application itself."""
+    latency_p50_ms: float
+    """Of inputs that came slowly, one after the other."""
+    latency_p99_ms: float
+    inputs_per_s: float
+    """Of inputs that came at once: from the first acknowledgement until the last output was there."""
+    timed: tuple[int, int]
+    """How many inputs these are."""
+
+
 class Findings(Struct, frozen=True, kw_only=True):
     """What the analysis found in one run."""
 
@@ -340,6 +359,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     claims: tuple[ClaimResult, ...] = ()
     availability: tuple[Availability, ...] = ()
     subjects: tuple[SubjectCounts, ...] = ()
+    paces: tuple[Pace, ...] = ()
     problems: tuple[Problem, ...] = ()
     statistics: Mapping[str, int] = {}
     """Counts: `sends_ok`, `polled`, `partitions` …"""

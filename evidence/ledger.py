@@ -213,6 +213,14 @@ class RunJudged(LedgerLine, frozen=True, kw_only=True, tag="judged"):
     errors: int | None = None
     ack_ms: float | None = None
     """The median time that an acknowledgement took of the records that were sent one by one."""
+    latency_p50_ms: float | None = None
+    """The median time from an input's acknowledgement until its output could be read, of an application that was left
+    alone; None of runs in which none was, and of those before there was this field. So is what follows.
+    """
+    latency_p99_ms: float | None = None
+    """The 99th percentile of these times."""
+    inputs_per_s: float | None = None
+    """How many inputs a second it processed that came at once."""
     throughout: Throughout | None = None
     """None of runs before there was this field, and of those whose timeline does not say it."""
     seconds: float

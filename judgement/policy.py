@@ -390,6 +390,7 @@ def judge(
         outcome=of_findings(run, findings, run_state, sound=sound, unsupported=[one for one, _ in found.unsupported]),
         claims=tuple(replace(one, evidence=()) for one in judged),
         availability=tuple(one.figures for one in known.availability),
+        paces=known.paces,
     )
 
 

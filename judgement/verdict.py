@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from evidence import errors, kept, manifest
-from evidence.findings import AvailabilityFigures, ClaimResult
+from evidence.findings import AvailabilityFigures, ClaimResult, Pace
 from evidence.run import DEFAULT_CASE
 from evidence.rundir import RunDir, read_json
 from judgement.outcome import RunOutcome
@@ -85,6 +85,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """What came of each claim that is documented here, without the evidence."""
     availability: tuple[AvailabilityFigures, ...] = ()
     """What faults cost the clients of each partition that was written to meanwhile (evidence/availability.py)."""
+    paces: tuple[Pace, ...] = ()
+    """How long applications took that were left alone."""
 
     @property
     def required(self) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """docs/delivery.md: which inputs an application skips or repeats after a crash, by its code, its client and releases.
 
 Rows are cases of scenarios/delivery, told as code, settings and a crash. Cells are made of the ledger (results/): in
-how many runs of how many inputs were skipped, and repeated. How many inputs that were is a claim of each run.
+how many runs of how many inputs were skipped, and repeated, and how long an input took to its output where that was
+measured. How many inputs that were is a claim of each run.
 """
 
 from __future__ import annotations
@@ -147,6 +148,10 @@ ROWS: Final = (
             (ANY, OPEN, "before-commit"),
             ("Java", OPEN, "java-before-commit"),
             (ANY, "application, after the commit", "after-commit"),
+            (ANY, "not: it is stopped and started, again and again", "stopped"),
+            ("Java", "not: it is stopped and started, again and again", "java-stopped"),
+            ("Java", "each broker in turn", "java-brokers-killed"),
+            ("Java", "not: each broker is stopped in turn", "java-brokers-stopped"),
             (ANY, "leader of the output, transaction open", "leader"),
             ("Java", "group coordinator, transaction open", "java-group-coordinator"),
             (ANY, "group coordinator, transaction open; it waits, and is killed", "group-coordinator"),
@@ -233,6 +238,12 @@ ROWS: Final = (
             (ACCEPT, "leader of the inputs, between the two", "leader-killed"),
             (ACCEPT, "leader of the groups' state, between the two", "state-leader-killed"),
             (ACCEPT, "members and leaders, again and again", "storm"),
+            (ACCEPT, "not: all members are stopped at once, again and again", "members-stopped"),
+            (ACCEPT, "all members at once, again and again", "members-killed"),
+            (ACCEPT, "not: each broker is stopped in turn", "brokers-stopped"),
+            (ACCEPT, "each broker in turn", "brokers-killed"),
+            (ACCEPT, "not: two of three brokers are stopped", "two-brokers-stopped"),
+            (ACCEPT, "two of three brokers", "two-brokers-killed"),
             ("release every second input", "not", "released"),
             ("reject every second input", "not", "rejected"),
             ("release every second input, dead-letter topic", "not", "released-dead-letters"),
@@ -302,6 +313,16 @@ ROWS: Final = (
             ("not: cut off from its coordinator until its session has ended", "cut"),
         )
     ),
+    *(
+        DeliveryCase(
+            code=f"{PROCESS_FIRST}; another application: {TRANSACTION}, {where}",
+            client=ANY,
+            crash="both, between their steps",
+            scenario="two-applications",
+            case=case,
+        )
+        for where, case in (("in the same output", "one-output"), ("in another output", "two-outputs"))
+    ),
     DeliveryCase(code=TRANSACTION, client=ANY, crash=SLOWER, scenario="zombie-processor", case="member"),
     DeliveryCase(
         code=TRANSACTION,
@@ -356,7 +377,24 @@ def cell_text(cell: Value | None) -> str:
     if not (runs := telling(cell)):
         return f"not told: {ran(cell)} as documented"
     told = ", ".join(_told(cell, name, word, runs) for name, word in ((SKIPPED, "skips"), (REPEATED, "repeats")))
+    told += pace_text(cell)
     return told + ("" if cell["good"] == cell["runs"] else f" ({ran(cell)} as documented)")
+
+
+def pace_text(cell: Value) -> str:
+    """How long an input takes to its output and how many a second there are, as medians of runs: on a machine that had
+    no other work, if there are such; "" if no run measured it.
+
+    >>> one = {"latency_p50_ms": [5, 8.0, 9.5, 20.0], "latency_p99_ms": [5, 20.0, 31.0, 40.0]}
+    >>> pace_text({"paces": [one | {"inputs_per_s": [5, 90.0, 120.4, 200.0], "load": "busy"}]})
+    '; 9.5 ms (99 %: 31), 120/s, busy'
+    """
+    measured = {one["load"]: one for one in cell.get("paces", ())}
+    load = next((load for load in ("quiet", "not told", "busy") if load in measured), None)
+    if load is None:
+        return ""
+    p50, p99, per_s = (measured[load][name][2] for name in ("latency_p50_ms", "latency_p99_ms", "inputs_per_s"))
+    return f"; {p50:g} ms (99 %: {p99:g}), {per_s:.0f}/s" + (", busy" if load == "busy" else "")
 
 
 def _told(cell: Value, anomaly: str, word: str, runs: int) -> str:

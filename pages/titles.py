@@ -93,6 +93,7 @@ TITLES: Final[Mapping[str, str]] = {
     "timed-out-batch": "librdkafka gives up one record of a batch in flight",
     "torn-tail": "A log ends in half a batch",
     "transaction-coordinator-failover": "The broker that coordinates a transaction is gone",
+    "two-applications": "Two applications with the same inputs die and continue",
     "unclean-election": "Every in-sync replica is dead: wait, or elect another",
     "unclean-recovery": "What a broker reads again after a kill",
     "upgrade-double-failover": "The leader dies, then the follower that will be elected, during an upgrade",

@@ -18,7 +18,7 @@ skipped.
 Which of the three are wrong depends on the semantics that the pipeline was given (at most once, at least once, exactly
 once).
 
-Limit: all processes that process a partition are taken for one pipeline.
+Several applications with the same inputs are judged each by itself (checks/applications.py).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from checks.anomaly import (
     absent_if,
     anomaly,
 )
+from checks.applications import each_pipeline
 from checks.shares import deliveries
 from checks.view import EVIDENCE_LIMIT, NO_IDENTITY, Ints, PartitionView, Rows, Steps, identity_of, known
 from evidence.basis import Basis
@@ -116,6 +117,16 @@ def without_pipelines(view: PartitionView) -> bool:
 )
 def committed_too_far(view: PartitionView) -> Rows:
     """A pipeline committed an offset beyond an input that it had not processed."""
+    return _together(view, _committed_too_far)
+
+
+def _together(view: PartitionView, find: Callable[[PartitionView], Rows]) -> Rows:
+    """What is found of each application."""
+    found = [find(one) for one in each_pipeline(view)]
+    return Rows((row for rows in found for row in rows), total=sum(rows.total for rows in found))
+
+
+def _committed_too_far(view: PartitionView) -> Rows:
     committed = view.committed_offsets
     if committed is None or _blind(view):
         return Rows()
@@ -145,6 +156,10 @@ def skipped_processing(view: PartitionView) -> Rows:
 
     It has passed what lies below an offset that it has committed, or below an input that an output names.
     """
+    return _together(view, _skipped_processing)
+
+
+def _skipped_processing(view: PartitionView) -> Rows:
     passed = _passed(view)
     if passed is None or _blind(view):
         return Rows()
@@ -176,6 +191,10 @@ def repeated_processing(view: PartitionView) -> Rows:
     A row says how often the input can have been handed to a member: once in each stay of a member with the partition,
     and of a share group's member once with each delivery.
     """
+    return _together(view, _repeated_processing)
+
+
+def _repeated_processing(view: PartitionView) -> Rows:
     done = view.processed if view.outputs is None else view.outputs
     if done is None:
         return Rows()

@@ -13,6 +13,7 @@ each noun:
     groups          what consumer groups have committed
     logs            batches whose bytes are known, and searches by offset and by time
     ends            how far a partition may be read
+    paces           how long an application takes that is left alone
     threads         how busy a thread of a broker is
     waits           until the cluster states something, or a node has logged it
     disks           what lies on the brokers' disks, and copies of it
@@ -46,6 +47,8 @@ from harness.run.groups import Groups
 from harness.run.logs import Logs
 from harness.run.migration import Migrator
 from harness.run.nemesis import Nemesis
+from harness.run.paces import LIMIT_S as PACE_LIMIT_S
+from harness.run.paces import TELLS_ENDS, Paces
 from harness.run.parts import OfCase, Parts
 from harness.run.sequence_log import DutyNotDone, PreconditionNotHeld, SequenceLog
 from harness.run.share_groups import ShareGroups
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from harness.plan import TopicPlan
     from harness.subjects import UserSubject
     from harness.workloads.handles.application import Application, StreamsApplication
+    from harness.workloads.handles.client import BackgroundConsumer
     from harness.workloads.handles.connect import ConnectWorker
     from harness.workloads.handles.spark import SparkQuery
     from harness.workloads.handles.transactions import Pipeline
@@ -84,6 +88,7 @@ class Run(
     ShareGroups,
     Connectors,
     CrashPoints,
+    Paces,
     Threads,
 ):
     """The running cluster, its witnesses and clients, in the words of a scenario."""
@@ -112,6 +117,7 @@ class Run(
         ShareGroups.__init__(self, parts, self, self)
         Connectors.__init__(self, parts, self, self)
         CrashPoints.__init__(self, parts, self, self, self, self, self)
+        Paces.__init__(self, parts, self, self, self)
         Threads.__init__(self, parts.timeline, self)
         self._random = Random(parts.record.run.seed)
         self.version, self.topic, self.case, self.given = parts.version, parts.topics[0], parts.case, parts.given
@@ -147,6 +153,19 @@ class Run(
         self._make_output(t, output)
         with super().pipeline(t, output, transactional_id=transactional_id, settings=settings) as process:
             yield process
+
+    @contextmanager
+    def reading_outputs(self, t: Partition, output: str = "output") -> Iterator[BackgroundConsumer]:
+        """A consumer that reads what is committed in the topic `output` while the block lasts, and until it has read it
+        to its end: that of an application on the inputs of t's topic, which has ended by then. The topic is created
+        like t's if there is none of that name.
+        """
+        self._make_output(t, output)
+        with self.consume(Partition(output, 0), committed_only=True, settings=TELLS_ENDS) as reader:
+            yield reader
+            for number in self._partitions_of(output):
+                ends = self.wait_stable(Partition(output, number), timeout_s=PACE_LIMIT_S)
+                reader.wait_position(output, number, ends.high_watermark, timeout_s=PACE_LIMIT_S)
 
     @contextmanager
     def application(

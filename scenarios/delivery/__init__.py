@@ -14,21 +14,33 @@ process of the same program takes over.
 of each record what is to become of it. `static-membership` shows who has the partitions of an application that is away.
 In `rebalance-while-processing` and `zombie-processor` an application loses its inputs while it works: it is too slow,
 say, or frozen. Then it continues.
+In `two-applications` each of two groups has the inputs, and they may write to one output.
 `producer-fencing` shows the mechanism under transactions, and `aborted-and-read-uncommitted` who gets what is aborted.
 In `group-coordinator-failover` and `transaction-coordinator-failover` the broker is gone that keeps committed offsets,
 or transactions.
 `delivery-storm` has three members work under a load while members and brokers die, once for each semantics.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from harness.words import Application, Counting, CrashPoint, Partition, Run, StreamsApplication, Target
+from harness.words import (
+    Application,
+    BackgroundConsumer,
+    Counting,
+    CrashPoint,
+    Partition,
+    Run,
+    StreamsApplication,
+    Target,
+)
 
 GROUP = "application"
+IDEMPOTENT = {"enable.idempotence": "true"}
+"""A retry writes no input, or output, twice."""
 INPUTS = 20
 BATCH = 5
 """Inputs that a program is given at a time, unless a step says otherwise."""
@@ -50,11 +62,44 @@ def crash(run: Run, program: str, stop: CrashPoint, committed: int | None = None
     """
     t = run.partition()
     run.send(t, INPUTS)
-    with run.application(program, t, group=GROUP, stop=stop) as first:
-        run.wait_crash_point(first, t, committed=committed)
-        run.kill_client(first)
-    with run.application(program, t, group=GROUP):
-        run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    with run.reading_outputs(t) as reader:
+        with run.application(program, t, group=GROUP, stop=stop) as first:
+            run.wait_crash_point(first, t, committed=committed)
+            run.kill_client(first)
+        with run.application(program, t, group=GROUP):
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+            measure(run, t, reader)
+
+
+def all_of(run: Run, t: Partition) -> int:
+    """Where the inputs end, which are all acknowledged."""
+    ends = run.watch_ends(t, 0.0)
+    run.require("the leader says where the inputs end", ends is not None)
+    assert ends is not None
+    return ends.high_watermark
+
+
+def in_turn(
+    run: Run, places: Sequence[Partition], down: Callable[[Run, Target], None], work: Callable[[], object]
+) -> None:
+    """Each replica of the first of some partitions goes down and comes back, one after the other. It is away until each
+    partition has another leader and there was some `work`; the next one goes when all are in sync again.
+    """
+    for broker in run.replicas_of(places[0]):
+        work()
+        everyone = {t: run.in_isr(t) for t in places}
+        down(run, broker)
+        for t, replicas in everyone.items():
+            run.wait_leader(t, *(one for one in replicas if one.id != broker.id))
+        work()
+        run.start(broker)
+        for t, replicas in everyone.items():
+            run.wait_isr(t, replicas)
+
+
+def measure(run: Run, t: Partition, reader: BackgroundConsumer) -> None:
+    """The application that works has committed all inputs. It is given more while nothing else is done."""
+    run.measure(t, lambda end: run.wait_committed(GROUP, t, end, timeout_s=LIMIT_S), reader)
 
 
 SLOW = {"max.poll.interval.ms": "10000"}

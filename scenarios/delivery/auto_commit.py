@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from harness.words import Basis, Case, CrashPoint, Documented, Run, ranges, scenario
-from scenarios.delivery import BATCH, DELIVERY, GROUP, INPUTS, LIMIT_S, NUMBERS
+from scenarios.delivery import BATCH, DELIVERY, GROUP, INPUTS, LIMIT_S, NUMBERS, measure
 
 AUTOMATIC = {"enable.auto.commit": "true", "auto.commit.interval.ms": "1000"}
 STORED = AUTOMATIC | {"enable.auto.offset.store": "false"}
@@ -63,14 +63,16 @@ def crash(
     t = run.partition()
     run.send(t, INPUTS)
     application = partial(run.application, program, t, group=GROUP, settings=settings, batch=BATCH)
-    with application(stop=stop) as first:
-        first.wait_still(timeout_s=LIMIT_S)
-        run.let_pass(INTERVALS_S, "a client that commits by the clock has done so")
-        run.wait_crash_point(first, t, committed=committed)
-        run.kill_client(first)
-    run.send(t, MORE)
-    with application():
-        run.wait_committed(GROUP, t, INPUTS + MORE, timeout_s=LIMIT_S)
+    with run.reading_outputs(t) as reader:
+        with application(stop=stop) as first:
+            first.wait_still(timeout_s=LIMIT_S)
+            run.let_pass(INTERVALS_S, "a client that commits by the clock has done so")
+            run.wait_crash_point(first, t, committed=committed)
+            run.kill_client(first)
+        run.send(t, MORE)
+        with application():
+            run.wait_committed(GROUP, t, INPUTS + MORE, timeout_s=LIMIT_S)
+            measure(run, t, reader)
 
 
 scenario(

@@ -50,6 +50,7 @@ def crash(run: Run, program: str, stop: CrashPoint, written_to: bool, store: str
         run.kill_client(first)
     with run.application(program, t, group=GROUP, store=store) as second:
         run.wait_stored(second, t, INPUTS, timeout_s=LIMIT_S)
+        run.measure(t, lambda end: run.wait_stored(second, t, end, timeout_s=LIMIT_S), None)
 
 
 def store_crash(run: Run, program: str, stop: CrashPoint, loses: bool) -> None:

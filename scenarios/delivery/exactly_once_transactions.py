@@ -5,6 +5,11 @@ The next process has the same transactional.id. When it begins, it aborts the op
 are committed together or not at all. The group has committed exactly the inputs whose outputs a read_committed reader
 gets, and each input is processed once. A read_uncommitted reader also gets the aborted outputs.
 
+In `stopped` it is stopped as operators do it, again and again under a load, and leaves nothing open. In
+`java-brokers-killed` and `java-brokers-stopped` each broker dies, or is stopped, in turn under a load. A second
+consumer reads the outputs at read_committed during all of it. It gets what the last reader gets: one output of each
+input, in order.
+
 In the other cases the program continues, and a broker is gone while its transaction is open: the leader of the output,
 the coordinator of the group, the coordinator of the transaction. It is killed; or `frozen`, with its connections open;
 or `cut` off from all other nodes, while clients reach it and the others. Another broker is elected. One that is frozen
@@ -22,9 +27,11 @@ process waits for 45 s, with a time-out of 30 s, it is killed, and another one c
 librdkafka's own log (logs/processor-1.stderr).
 """
 
+from collections.abc import Callable
 from functools import partial
 
 from harness.words import (
+    NOWHERE,
     OFFSETS,
     Application,
     Basis,
@@ -43,6 +50,7 @@ from scenarios.delivery import (
     CUT,
     FROZEN,
     GROUP,
+    IDEMPOTENT,
     INPUTS,
     KILLED,
     LIMIT_S,
@@ -51,12 +59,20 @@ from scenarios.delivery import (
     PARTITIONS,
     TRANSACTIONS,
     Gone,
+    all_of,
+    in_turn,
+    measure,
 )
 
 ONCE = "each-input-processed-once"
+MEANWHILE = "reader-meanwhile-gets-each-input-once"
 OPEN = CrashPoint("offsets", "end", 2)
 """Outputs and offsets are written, and the transaction is open."""
 
+AT_A_POINT = (*NUMBERS, MEANWHILE)
+ROUNDS, RATE_PER_S, BETWEEN = 3, 15, 30
+"""Of a load: how often the application is stopped, how many inputs there are a second, and from one blow to the next.
+"""
 CALL_S = 30.0
 """How long a call of the program may last (harness/workloads/processes/transactional.py)."""
 APART_S = 10.0
@@ -71,11 +87,13 @@ def killed(run: Run, stop: CrashPoint) -> None:
     t = run.partition()
     run.send(t, INPUTS)
     application = partial(run.application, "transact", t, group=GROUP, transactional_id="application")
-    with application(stop=stop) as first:
-        run.wait_crash_point(first, t)
-        run.kill_client(first)
-    with application():
-        run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+    with run.reading_outputs(t) as reader:
+        with application(stop=stop) as first:
+            run.wait_crash_point(first, t)
+            run.kill_client(first)
+        with application():
+            run.wait_committed(GROUP, t, INPUTS, timeout_s=LIMIT_S)
+            measure(run, t, reader)
 
 
 def java_without(run: Run, of: Partition, gone: Gone = KILLED) -> None:
@@ -167,9 +185,43 @@ def clock_ahead(run: Run) -> None:
     run.set_clocks_right()
 
 
+def stopped(run: Run) -> None:
+    """The application is stopped and started again, three times under a load; one like it continues each time."""
+    t = run.partition()
+    application = partial(run.application, "transact", t, group=GROUP, transactional_id="application")
+    with run.reading_outputs(t) as reader, run.load(t, rate_per_s=RATE_PER_S, settings=IDEMPOTENT) as load:
+        for number in range(ROUNDS):
+            with application(stop=NOWHERE if number else OPEN) as working:
+                if not number:
+                    run.wait_crash_point(working, t)
+                    working.go_on()
+                working.wait_processed(BETWEEN, timeout_s=LIMIT_S)
+            load.wait_more(BETWEEN, timeout_s=LIMIT_S)
+        load.stop()
+        with application():
+            run.wait_committed(GROUP, t, all_of(run, t), timeout_s=LIMIT_S)
+            measure(run, t, reader)
+
+
+def brokers_in_turn(run: Run, down: Callable[[Run, Target], None]) -> None:
+    """Each broker goes down and comes back, one after the other, while the application works under a load."""
+    t = run.partition()
+    with (
+        run.reading_outputs(t),
+        run.load(t, rate_per_s=RATE_PER_S, settings=IDEMPOTENT) as load,
+        run.application("transact", t, group=GROUP, transactional_id="application", stop=OPEN) as application,
+    ):
+        run.wait_crash_point(application, t)
+        application.go_on()
+        in_turn(run, (t, OUTPUT, OFFSETS, TRANSACTIONS), down, lambda: load.wait_more(BETWEEN, timeout_s=LIMIT_S))
+        load.stop()
+        run.wait_committed(GROUP, t, all_of(run, t), timeout_s=LIMIT_S)
+    run.wait_stable(OUTPUT, timeout_s=LIMIT_S)
+
+
 def documented(*claims: str) -> list[Documented]:
-    """Each input is processed once."""
-    return [Documented(claims=[ONCE, *claims], source="KIP-98", basis=Basis.KIP)]
+    """Each input is processed once, in order."""
+    return [Documented(claims=[ONCE, "outputs-keep-order-of-inputs", *claims], source="KIP-98", basis=Basis.KIP)]
 
 
 LIBRDKAFKA_WAITS = Documented(
@@ -189,15 +241,28 @@ scenario(
     operator="""Give each instance its own transactional.id, and keep it over restarts. Set
         isolation.level=read_committed in the readers of its output: by default readers get aborted records.""",
     applies=ranges.TRANSACTIONS,
+    needs=["idempotence"],
     cluster=ClusterPlan(settings=PARTITIONS),
     cases={
-        "after-poll": Case(steps=partial(killed, stop=CrashPoint("poll", "begin", 2)), documented=documented(*NUMBERS)),
-        "before-offsets": Case(
-            steps=partial(killed, stop=CrashPoint("process", "offsets", 2)), documented=documented(*NUMBERS)
+        "after-poll": Case(
+            steps=partial(killed, stop=CrashPoint("poll", "begin", 2)), documented=documented(*AT_A_POINT)
         ),
-        "before-commit": Case(steps=partial(killed, stop=OPEN), documented=documented(*NUMBERS)),
-        "after-commit": Case(steps=partial(killed, stop=CrashPoint("end", "poll", 2)), documented=documented(*NUMBERS)),
-        "java-before-commit": Case(client="java", steps=partial(killed, stop=OPEN), documented=documented(*NUMBERS)),
+        "before-offsets": Case(
+            steps=partial(killed, stop=CrashPoint("process", "offsets", 2)), documented=documented(*AT_A_POINT)
+        ),
+        "before-commit": Case(steps=partial(killed, stop=OPEN), documented=documented(*AT_A_POINT)),
+        "after-commit": Case(
+            steps=partial(killed, stop=CrashPoint("end", "poll", 2)), documented=documented(*AT_A_POINT)
+        ),
+        "java-before-commit": Case(client="java", steps=partial(killed, stop=OPEN), documented=documented(*AT_A_POINT)),
+        "stopped": Case(steps=stopped, documented=documented(MEANWHILE)),
+        "java-stopped": Case(client="java", steps=stopped, documented=documented(MEANWHILE)),
+        "java-brokers-killed": Case(
+            client="java", steps=partial(brokers_in_turn, down=Run.kill), documented=documented(MEANWHILE)
+        ),
+        "java-brokers-stopped": Case(
+            client="java", steps=partial(brokers_in_turn, down=Run.stop), documented=documented(MEANWHILE)
+        ),
         "leader": Case(steps=partial(librdkafka_without, of=OUTPUT), documented=documented()),
         "group-coordinator": Case(steps=partial(librdkafka_without, of=OFFSETS), documented=[LIBRDKAFKA_WAITS]),
         "java-group-coordinator": Case(client="java", steps=partial(java_without, of=OFFSETS), documented=documented()),

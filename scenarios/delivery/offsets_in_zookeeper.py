@@ -36,14 +36,16 @@ def crash(run: Run, *, stop: CrashPoint, committed: int | None, settings: dict[s
     t = run.partition()
     run.send(t, INPUTS)
     application = partial(run.application, "process-and-poll", t, group=GROUP, settings=settings, batch=BATCH)
-    with application(stop=stop) as first:
-        run.wait_crash_point(first, t, committed=committed)
-        run.in_zookeeper(GROUP, t)
-        run.committed(GROUP, t, timeout_s=LIMIT_S)
-        run.kill_client(first)
-    run.send(t, MORE)
-    with application(settings=settings | EACH_SECOND):
-        wait_done(run, settings, INPUTS + MORE)
+    with run.reading_outputs(t) as reader:
+        with application(stop=stop) as first:
+            run.wait_crash_point(first, t, committed=committed)
+            run.in_zookeeper(GROUP, t)
+            run.committed(GROUP, t, timeout_s=LIMIT_S)
+            run.kill_client(first)
+        run.send(t, MORE)
+        with application(settings=settings | EACH_SECOND):
+            wait_done(run, settings, INPUTS + MORE)
+            run.measure(t, partial(wait_done, run, settings), reader)
 
 
 def moved(run: Run) -> None:

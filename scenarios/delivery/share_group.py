@@ -16,6 +16,12 @@ that leads the partition, or the partition of the share groups' state: what was 
 chooses who leads the state. A broker that leads the inputs, too, forgets what it had handed out, and the next one
 delivers it again. In `released` and `rejected` a member can never process every second input.
 
+In `members-stopped` and `members-killed` all members of a group end at once, again and again. In `brokers-stopped` and
+`brokers-killed` each broker goes down in turn and comes back. In `two-brokers-stopped` and `two-brokers-killed` two of
+three are away, as in the test of Kafka's own that is switched off (share_consumer_test.py, test_broker_failure). The
+broker that is left needs `share.coordinator.state.topic.min.isr=1` then: with 2, the default, it may not write what
+becomes of records.
+
 In `storm` three members work under a load. Kafka may give all records to one of them, so the one is killed that has
 processed records and not accepted them. Another one joins, and the next one is killed. With every other one the leader
 of the inputs dies.
@@ -26,13 +32,14 @@ In `dead-letter-replica-killed` this was the only replica. The brokers give up a
 records all the same (KAFKA-20245).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
 from harness.words import (
     EVERY_VERSION,
+    OFFSETS,
     SHARE_STATE,
     Application,
     Basis,
@@ -42,11 +49,12 @@ from harness.words import (
     Documented,
     Partition,
     Run,
+    Target,
     VersionRange,
     ranges,
     scenario,
 )
-from scenarios.delivery import BATCH, GROUP, INPUTS, NUMBERS
+from scenarios.delivery import BATCH, GROUP, IDEMPOTENT, INPUTS, NUMBERS, OUTPUT, in_turn
 
 ACCEPT, ACCEPT_FIRST, POLL = "share-process-then-accept", "share-accept-then-process", "share-process-and-poll"
 DEAD = "dlq.application"
@@ -61,6 +69,12 @@ SHORTEST_MS = 15_000
 """The shortest lock by default."""
 MEMBERS, BLOWS = 3, 6
 """Of a storm."""
+ROUNDS, RATE_PER_S, BETWEEN = 3, 15, 30
+"""Of a load: how often all members end, how many inputs there are a second, and from one blow to the next."""
+OFTEN = {"group.share.delivery.count.limit": "10"}
+"""More often than members and brokers end that hold a record."""
+ALONE = {"share.coordinator.state.topic.min.isr": "1"}
+"""The broker that is left may write the groups' state. By default two replicas have to be there."""
 LAST = CrashPoint("process", "accept", round=INPUTS // BATCH)
 """With the last inputs: there is nothing else for another member."""
 
@@ -88,11 +102,13 @@ def killed(run: Run, program: str, stop: CrashPoint) -> None:
     """A member is killed at a crash point, and another one continues."""
     t = run.partition()
     from_the_beginning(run)
-    with run.share_application(program, t, group=GROUP, stop=stop) as first:
-        run.wait_crash_point(first, t)
-        run.kill_client(first)
-    with run.share_application(program, t, group=GROUP):
-        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+    with run.reading_outputs(t) as reader:
+        with run.share_application(program, t, group=GROUP, stop=stop) as first:
+            run.wait_crash_point(first, t)
+            run.kill_client(first)
+        with run.share_application(program, t, group=GROUP):
+            run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+            run.measure(t, lambda _: run.wait_share_done(GROUP, t, timeout_s=LIMIT_S), reader)
 
 
 def lock_runs_out(run: Run) -> None:
@@ -216,9 +232,63 @@ def storm(run: Run) -> None:
         run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
 
 
+def members_in_rounds(run: Run, end: Callable[[Run, Application], object]) -> None:
+    """Three members work under a load, and all end at once; the next three continue. So three times."""
+    t = run.partition()
+    run.set_share_group(GROUP, "share.auto.offset.reset", "earliest")
+    with run.load(t, rate_per_s=RATE_PER_S, settings=IDEMPOTENT) as load:
+        for number in range(ROUNDS):
+            with ExitStack() as working:
+                members = [working.enter_context(run.share_application(ACCEPT, t, group=GROUP)) for _ in range(MEMBERS)]
+                load.wait_more(BETWEEN, timeout_s=LIMIT_S)
+                run.wait_written(OUTPUT, number * BETWEEN + BATCH, timeout_s=LIMIT_S)
+                for member in members:
+                    end(run, member)
+    with run.share_application(ACCEPT, t, group=GROUP):
+        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+
+
+def brokers_in_turn(run: Run, down: Callable[[Run, Target], None]) -> None:
+    """Each broker goes down and comes back, one after the other, while two members work under a load."""
+    t = run.partition()
+    run.set_share_group(GROUP, "share.auto.offset.reset", "earliest")
+    with (
+        run.share_application(ACCEPT, t, group=GROUP),
+        run.share_application(ACCEPT, t, group=GROUP),
+        run.load(t, rate_per_s=RATE_PER_S, settings=IDEMPOTENT) as load,
+    ):
+        run.wait_written(OUTPUT, BATCH, timeout_s=LIMIT_S)
+        in_turn(run, (t, OUTPUT, OFFSETS, SHARE_STATE), down, lambda: load.wait_more(BETWEEN, timeout_s=LIMIT_S))
+        load.stop()
+        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+
+
+def two_brokers_down(run: Run, down: Callable[[Run, Target], None]) -> None:
+    """Two of three brokers go down, first the leader of the inputs. The group does all that is sent meanwhile."""
+    t = run.partition()
+    run.set_share_group(GROUP, "share.auto.offset.reset", "earliest")
+    places = (t, OUTPUT, OFFSETS, SHARE_STATE)
+    with run.share_application(ACCEPT, t, group=GROUP), run.share_application(ACCEPT, t, group=GROUP):
+        with run.load(t, rate_per_s=RATE_PER_S, settings=IDEMPOTENT) as load:
+            run.wait_written(OUTPUT, BATCH, timeout_s=LIMIT_S)
+            dead, everyone = [run.leader_of(t), run.followers_of(t)[0]], {place: run.in_isr(place) for place in places}
+            for number, broker in enumerate(dead, 1):
+                gone = {one.id for one in dead[:number]}
+                down(run, broker)
+                for place, replicas in everyone.items():
+                    run.wait_leader(place, *(one for one in replicas if one.id not in gone))
+            load.wait_more(2 * BETWEEN, timeout_s=LIMIT_S)
+        run.wait_share_done(GROUP, t, timeout_s=LIMIT_S)
+        run.start(*dead)
+
+
+NOTHING = frozenset[str]()
 REPEATED = frozenset({"repeated-processing"})
 SKIPPED = frozenset({"skipped-processing"})
 KIP = "KIP-932"
+MEMBERS_KILLED = "A member that is killed repeats at most the inputs that it has processed and not accepted."
+BROKERS_DOWN = """Inputs are repeated if the broker that leads them goes down before it has taken what their member says
+    of them: the next leader delivers them again."""
 IGNORED = "late-acknowledgement-of-passed-record-is-ignored"
 LETTERS = "undeliverable-record-is-a-dead-letter"
 REJECTED = "rejected-record-is-delivered-once"
@@ -231,10 +301,14 @@ def cases(prefix: str, client: str) -> Iterator[tuple[str, Case]]:
         steps: Callable[[Run], None],
         *claims: str,
         required: frozenset[str] = frozenset(),
+        allowed: frozenset[str] = frozenset(),
+        sentence: str = "",
         cluster: ClusterPlan | None = None,
         applies: VersionRange = EVERY_VERSION,
     ) -> Case:
-        documented = Documented(required=required, claims=list(claims), source=KIP, basis=Basis.KIP)
+        documented = Documented(
+            required=required, allowed=allowed, claims=list(claims), sentence=sentence, source=KIP, basis=Basis.KIP
+        )
         return Case(steps=steps, client=client, cluster=cluster, applies=applies, documented=[documented])
 
     between = CrashPoint("accept", "process", round=2)
@@ -251,7 +325,7 @@ def cases(prefix: str, client: str) -> Iterator[tuple[str, Case]]:
     yield f"{prefix}state-leader-killed", case(state_leader_killed, KEPT, cluster=plan(LONG_LOCK_MS))
     yield (
         f"{prefix}storm",
-        case(storm, KEPT, required=REPEATED, cluster=plan(LOCK_MS, **{"group.share.delivery.count.limit": "10"})),
+        case(storm, KEPT, required=REPEATED, cluster=plan(LOCK_MS, **OFTEN)),
     )
     limit = "released-record-is-archived-at-limit"
     yield f"{prefix}released", case(partial(never_processed, program="share-release-odd"), limit, required=SKIPPED)
@@ -259,11 +333,26 @@ def cases(prefix: str, client: str) -> Iterator[tuple[str, Case]]:
         f"{prefix}rejected",
         case(partial(never_processed, program="share-reject-odd"), REJECTED, required=SKIPPED),
     )
-    for name, claim, alone, cluster in (
+    busy, alone = plan(LONG_LOCK_MS, **OFTEN), plan(LONG_LOCK_MS, **OFTEN, **ALONE)
+    ends: Sequence[tuple[str, Callable[[Run, Application], object], frozenset[str]]] = (
+        ("stopped", lambda _, member: member.stop(), NOTHING),
+        ("killed", Run.kill_client, REPEATED),
+    )
+    for name, end, may in ends:
+        steps = partial(members_in_rounds, end=end)
+        yield (
+            f"{prefix}members-{name}",
+            case(steps, KEPT, allowed=may, sentence=MEMBERS_KILLED if may else "", cluster=busy),
+        )
+    for name, down in (("stopped", Run.stop), ("killed", Run.kill)):
+        for which, while_down in (("brokers", brokers_in_turn), ("two-brokers", two_brokers_down)):
+            steps = partial(while_down, down=down)
+            yield f"{prefix}{which}-{name}", case(steps, KEPT, allowed=REPEATED, sentence=BROKERS_DOWN, cluster=alone)
+    for name, claim, one_replica, cluster in (
         ("dead-letter-leader-killed", LETTERS, False, replace(WITH_DEAD_LETTERS, settings={**AUTOMATIC, THREE: "3"})),
         ("dead-letter-replica-killed", "dead-letters-lost-without-leader", True, WITH_DEAD_LETTERS),
     ):
-        steps = partial(dead_letter_leader_killed, alone=alone)
+        steps = partial(dead_letter_leader_killed, alone=one_replica)
         yield (
             f"{prefix}{name}",
             case(steps, claim, required=SKIPPED, cluster=cluster, applies=ranges.DEAD_LETTERS),
@@ -289,6 +378,7 @@ scenario(
         replicas: one that brokers create has default.replication.factor of them, which is 1 by default, and no dead
         letter is made of what is rejected while it has no leader.""",
     applies=ranges.SHARE_GROUPS,
+    needs=["idempotence"],
     cluster=plan(LOCK_MS),
     cases=dict([*cases("", "librdkafka"), *cases("java-", "java")]),
 )

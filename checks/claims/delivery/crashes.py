@@ -67,7 +67,7 @@ def _crashes(evidence: RunEvidence) -> list[Crash]:
         name: fact.inject_ns for fact, _ in evidence.run_state.proved(KillClientProof) for name in fact.node.split(", ")
     }
     points = [one for one in of(evidence.run_state.events, CrashPoint) if one.at_ns < killed.get(one.process, -1)]
-    found = ((point, evidence.processing(point.topic, point.partition)) for point in points)
+    found = ((point, evidence.processing_in(point.topic, point.partition, point.group)) for point in points)
     return [Crash(point, processing) for point, processing in found if processing is not None]
 
 
@@ -82,12 +82,13 @@ def _compared(
         return Judged(outcome=NOT_OBSERVED, observed=NOTHING)
     rows: list[dict[str, Any]] = []
     wrong: list[dict[str, Any]] = []
-    for where in sorted({(crash.point.topic, crash.point.partition) for crash in crashes}):
-        here = [crash for crash in crashes if (crash.point.topic, crash.point.partition) == where]
+    for where in sorted({_place(crash.point) for crash in crashes}):
+        here = [crash for crash in crashes if _place(crash.point) == where]
         expected, found = frozenset[int]().union(*map(owed, here)), seen(here[0].processing)
         row = {
             "topic": where[0],
             "partition": where[1],
+            "group": where[2],
             "committed": [crash.point.committed for crash in here],
             "inputs": len(here[0].processing.inputs),
             "expected": sorted(expected)[:NAMED],
@@ -101,6 +102,11 @@ def _compared(
     if wrong:
         return Judged(outcome=CONTRADICTED, observed=f"{exactly}, not exactly those {words[1]}", evidence=wrong)
     return Judged(outcome=HELD, observed=f"{exactly}, exactly those {words[1]}", evidence=rows)
+
+
+def _place(point: CrashPoint) -> tuple[str, int, str]:
+    """Of what application's inputs a crash point is."""
+    return point.topic, point.partition, point.group
 
 
 @claim("crash-skips-what-was-committed", source=DELIVERY, basis=Basis.DOCUMENTATION)
@@ -164,16 +170,17 @@ def each_input_processed_once(evidence: RunEvidence) -> Judged:
     """Each input is processed exactly once: one committed output names it.
 
     Inputs are the records of the partitions in which an application stood at a crash point. Without one nothing could
-    have gone wrong, and nothing is said.
+    have gone wrong, and nothing is said. Of several applications each one that did has an output of its own for each.
     """
     points = of(evidence.run_state.events, CrashPoint)
     rows: list[dict[str, Any]] = []
-    for topic, partition in sorted({(one.topic, one.partition) for one in points}):
-        if (found := evidence.processing(topic, partition)) is not None:
+    for topic, partition, group in sorted({_place(one) for one in points}):
+        if (found := evidence.processing_in(topic, partition, group)) is not None:
             skipped, repeated = sorted(found.skipped), sorted(found.repeated)
             counts = {"skipped_count": len(skipped), "repeated_count": len(repeated)}
             named = {"skipped": skipped[:NAMED], "repeated": repeated[:NAMED]}
-            rows.append({"topic": topic, "partition": partition, "inputs": len(found.inputs)} | named | counts)
+            row = {"topic": topic, "partition": partition, "group": group, "inputs": len(found.inputs)}
+            rows.append(row | named | counts)
     skips, repeats, inputs = (sum(row[name] for row in rows) for name in ("skipped_count", "repeated_count", "inputs"))
     wrong = [row for row in rows if row["skipped_count"] or row["repeated_count"]]
     seen = f"of {plural(inputs, 'input')} {skips} skipped, {repeats} processed more than once"

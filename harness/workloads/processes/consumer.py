@@ -80,7 +80,7 @@ class BackgroundReader:
         seen = self._polls.poll(timeout_s)
         self._writer.flush_if_old()
         self.read += seen.records
-        self.positions |= seen.positions
+        self.positions |= seen.positions | seen.ends
         for key, error in seen.errors:
             self.errors.append(named(key, error))
             if key in self._assigned and error.code() in LOST_POSITION:
@@ -131,11 +131,11 @@ def main() -> None:
             child.say(read=reader.read, positions=positions, at_ns=at_ns, errors=errors, failures=failures, **more)
 
         reported = time.monotonic()
-        told = (-1, 0)
+        told = (-1, 0, 0)
         while not commands.stopped:
             commands.next(0.0)
             reader.poll(POLL_S)
-            now = (reader.read, len(reader.errors))
+            now = (reader.read, len(reader.errors), sum(reader.positions.values()))
             if now != told and time.monotonic() - reported >= REPORT_S:
                 reported, told = time.monotonic(), now
                 report()

@@ -87,6 +87,23 @@ def test_times_of_a_busy_machine_stand_apart() -> None:
     assert row.claims == {"c": {"held": 2}}
 
 
+def test_what_a_way_costs_stands_apart_by_how_busy_the_machine_was() -> None:
+    def paced(p50_ms: float) -> dict[str, Any]:
+        return {"latency_p50_ms": p50_ms, "latency_p99_ms": 9.0, "inputs_per_s": 100.0}
+
+    quiet, busy = Load(cpu=1.0), Load(cpu=60.0)
+    row = row_of(
+        *ran("r1", load=quiet, throughout=throughout(2.0), **paced(3.0)),
+        *ran("r2", load=busy, throughout=throughout(2.0), **paced(8.0)),
+        *ran("r3", load=quiet, throughout=throughout(2.0)),
+    )
+    assert [(one.load, one.latency_p50_ms, one.inputs_per_s) for one in row.paces] == [
+        ("quiet", (1, 3.0, 3.0, 3.0), (1, 100.0, 100.0, 100.0)),
+        ("busy", (1, 8.0, 8.0, 8.0), (1, 100.0, 100.0, 100.0)),
+    ]
+    assert row_of(*ran("r4")).paces == ()
+
+
 @pytest.mark.parametrize(
     ("begun", "through", "end", "expected"),
     [

@@ -84,3 +84,28 @@ def test_inputs_that_a_run_had_no_time_for_are_not_skipped(tmp_path: Path) -> No
     assert broken_off is not None
     assert (ended.skipped, broken_off.skipped) == (frozenset({1, 2}), frozenset({1}))
     assert (ended.repeated, broken_off.repeated) == (frozenset(), frozenset())
+def test_what_a_reader_meanwhile_was_given_is_told_by_the_inputs_of_the_outputs(tmp_path: Path) -> None:
+    """Outputs in the order of their log, those that the last reader does not find as None; of readers of what is
+    committed alone.
+    """
+    last = [polled(offset, offset) for offset in (0, 1)]
+    outputs = [output(1, 7), output(0, 8), {"kind": "output", "outcome": "ok", "topic": None, "partition": None}]
+    read = [polled(at, sequence, producer=9) | {"topic": "output"} for at, sequence in ((0, 7), (1, 8), (2, 9))]
+    run_dir = make_run(
+        tmp_path / "run",
+        {"final-read-1": [*last, final_read(2), *outputs], "consumer-1": read, "consumer-2": read, "processor-1": []},
+    )
+    run = run_dir.read_run()
+    final, meanwhile, uncommitted, processor = run.processes
+    processes = (
+        final,
+        replace(meanwhile, kind="consumer", settings={"isolation.level": "read_committed"}),
+        replace(uncommitted, kind="consumer"),
+        replace(processor, kind="processor", output="output"),
+    )
+    topics = (*run.topics, replace(run.topics[0], name="output"))
+    evidence = evidence_of(run_dir, replace(run, processes=processes, topics=topics), RunState(()))
+    assert evidence.read_meanwhile("t", 0) == {"consumer-1": [1, 0, None]}
+    seen = evidence.processing("t", 0)
+    assert seen is not None
+    assert seen.order == [1, 0]

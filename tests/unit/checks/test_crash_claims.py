@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from msgspec import structs
@@ -361,3 +362,18 @@ def test_outputs_that_state_no_result_show_nothing() -> None:
     assert judged(COUNTED, stands(2), *killed(), outputs=ONCE).outcome == NOT_OBSERVED
     assert judged(COUNTED, stands(2), outputs=None).outcome == NOT_OBSERVED
     assert judged(AGAIN, *killed(), outputs=ONCE).outcome == NOT_OBSERVED
+
+
+def test_of_two_applications_each_owes_what_lay_between_its_own_steps() -> None:
+    """The other one has processed all inputs, some of them in the place of this one: that is nothing to this one."""
+    other = 9
+    own = Processing(inputs=frozenset(range(6)), outputs=PROCESSED_FIRST)
+    both = {offset: (*producers, other) for offset, producers in PROCESSED_FIRST.items()}
+    evidence = RunEvidence(
+        run=run_record({}),
+        run_state=RunState((stands(2), *killed())),
+        processing=lambda topic, partition: Processing(inputs=frozenset(range(6)), outputs=both),
+    )
+    told_apart = replace(evidence, processing_by=lambda topic, partition: {"g": own})
+    assert claims.judge(REPEATS, evidence).outcome == CONTRADICTED
+    assert claims.judge(REPEATS, told_apart).outcome == claims.judge(SKIPS, told_apart).outcome == HELD

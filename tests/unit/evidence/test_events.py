@@ -47,6 +47,7 @@ from evidence.events import (
     Note,
     OffsetAnswer,
     OffsetCommit,
+    Paced,
     Partition,
     PlaceTopic,
     Position,
@@ -155,6 +156,7 @@ EVERY: tuple[Event, ...] = (
         node="broker-1", topic="t", partition=0, directory="/data/kafka", bytes=9, future="/data/second/kafka"
     ),
     Search(topic="t", partition=0, by="time", asked=1_700_000_000_000, found=None),
+    Paced(topic="t", partition=0, latency=(0, 3), throughput=(3, 9), output="output", reader="consumer-1"),
     StoreAnswer(process="processor-1", store="postgresql", topic="t", partition=0, committed=None, outputs=0),
     ShareProgress(group="g", topic="t", partition=0, start=3, lag=2, end=9, asked_ns=1),
     DeadLetters(group="g", topic="d", letters=(DeadLetter(topic="t", partition=0, offset=7, deliveries=5),)),

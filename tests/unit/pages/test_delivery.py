@@ -22,6 +22,14 @@ def test_a_cell_tells_in_how_many_runs_inputs_were_skipped_and_repeated() -> Non
     assert delivery.cell_text(blind) == "not told: 0/0, 1 unknown as documented"
 
 
+def test_what_a_way_costs_is_told_if_it_was_measured() -> None:
+    paced = {"latency_p50_ms": [2, 8, 9.5, 11], "latency_p99_ms": [2, 30, 31, 32], "inputs_per_s": [2, 90, 120.4, 200]}
+    both = cell(2, 2) | {"paces": [paced | {"load": "busy", "inputs_per_s": [9, 1, 2, 3]}, paced | {"load": "quiet"}]}
+    assert delivery.cell_text(both) == "skips 0/2, repeats 0/2; 9.5 ms (99 %: 31), 120/s"
+    busy = cell(1, 2) | {"paces": [paced | {"load": "busy"}]}
+    assert delivery.cell_text(busy) == "skips 0/2, repeats 0/2; 9.5 ms (99 %: 31), 120/s, busy (1/2 as documented)"
+
+
 def test_what_settings_permit_counts_as_well() -> None:
     permitted = cell(2, 2) | {"permitted": {"repeated-processing": 2}}
     assert delivery.cell_text(permitted) == "skips 0/2, **repeats** 2/2"
