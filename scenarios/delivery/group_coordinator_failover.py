@@ -5,6 +5,9 @@ broker is gone, another replica is elected. It reads the partition before it ans
 clients get COORDINATOR_LOAD_IN_PROGRESS. So commits pause for the broker's session, the election and the reading. Every
 replica in sync has what was acknowledged, so the group's offset does not go back.
 
+Before 1.1 the next coordinator waits for its own last fetch first, if the old one neither answers nor closes the
+connection (KAFKA-6051). That took 27 s on 0.10.2.2.
+
 The coordinator is killed; or frozen, with its connections open; or cut off from all other nodes. A broker that is cut
 off does not know that it was replaced. It takes no commit, because no other replica gets the record. But it may answer
 those who ask it with the offset that it has in memory (GroupCoordinator.handleFetchOffsets, 2.8.2, writes nothing), and
@@ -14,8 +17,8 @@ the next one.
 
 from functools import partial
 
-from harness.words import OFFSETS, Basis, Case, ClusterPlan, Documented, Run, scenario
-from scenarios.delivery import CUT, FROZEN, GROUP, KILLED, LIMIT_S, Gone
+from harness.words import OFFSETS, Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
+from scenarios.delivery import CUT, FROZEN, GROUP, HELD_UP, KILLED, LIMIT_S, Gone
 
 FIRST, SECOND, THIRD = 3, 7, 9
 """The offsets that are committed: before, while the coordinator is gone, and when it is back."""
@@ -42,6 +45,11 @@ def fail_over(run: Run, gone: Gone) -> None:
 
 
 KEPT = [Documented(claims=[PAUSE], source=TRACKING, basis=Basis.DOCUMENTATION)]
+UNANSWERED = [
+    Documented(on=ranges.FETCHES_HOLD_UP, sentence=HELD_UP, source="KAFKA-6051", basis=Basis.JIRA),
+    *KEPT,
+]
+"""Where the old leader's connections stay open, and it answers nothing."""
 
 scenario(
     name="group-coordinator-failover",
@@ -54,7 +62,7 @@ scenario(
     cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1"}),
     cases={
         "killed": Case(steps=partial(fail_over, gone=KILLED), documented=KEPT),
-        "frozen": Case(steps=partial(fail_over, gone=FROZEN), documented=KEPT),
-        "cut": Case(steps=partial(fail_over, gone=CUT), documented=KEPT),
+        "frozen": Case(steps=partial(fail_over, gone=FROZEN), documented=UNANSWERED),
+        "cut": Case(steps=partial(fail_over, gone=CUT), documented=UNANSWERED),
     },
 )
