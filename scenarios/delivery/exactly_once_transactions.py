@@ -10,6 +10,13 @@ In `stopped` it is stopped as operators do it, again and again under a load, and
 consumer reads the outputs at read_committed during all of it. It gets what the last reader gets: one output of each
 input, in order.
 
+The two cases with each broker in turn begin with 2.5. Before, a producer of Java's has no way back from a batch that a
+leader wrote before it died, and whose answer the application no longer waits for. The producer counts a batch when it
+is answered (Sender.completeBatch, 0.11.0), and an abort does not change that. So each later batch has a number that the
+log has already. The brokers refuse them as out of order, in one transaction after the other, until the application is
+started again. Nothing is skipped or repeated. From 2.5 on the abort begins a new epoch (KIP-360). We saw it on
+0.11.0.3: 2 839 aborted transactions in three minutes.
+
 In the other cases the program continues, and a broker is gone while its transaction is open: the leader of the output,
 the coordinator of the group, the coordinator of the transaction. It is killed; or `frozen`, with its connections open;
 or `cut` off from all other nodes, while clients reach it and the others. Another broker is elected. One that is frozen
@@ -258,10 +265,16 @@ scenario(
         "stopped": Case(steps=stopped, documented=documented(MEANWHILE)),
         "java-stopped": Case(client="java", steps=stopped, documented=documented(MEANWHILE)),
         "java-brokers-killed": Case(
-            client="java", steps=partial(brokers_in_turn, down=Run.kill), documented=documented(MEANWHILE)
+            client="java",
+            applies=ranges.PRODUCERS_BEGIN_ANEW,
+            steps=partial(brokers_in_turn, down=Run.kill),
+            documented=documented(MEANWHILE),
         ),
         "java-brokers-stopped": Case(
-            client="java", steps=partial(brokers_in_turn, down=Run.stop), documented=documented(MEANWHILE)
+            client="java",
+            applies=ranges.PRODUCERS_BEGIN_ANEW,
+            steps=partial(brokers_in_turn, down=Run.stop),
+            documented=documented(MEANWHILE),
         ),
         "leader": Case(steps=partial(librdkafka_without, of=OUTPUT), documented=documented()),
         "group-coordinator": Case(steps=partial(librdkafka_without, of=OFFSETS), documented=[LIBRDKAFKA_WAITS]),
