@@ -17,7 +17,6 @@ import results
 from evidence.faults.network import BROKEN_LINE
 from evidence.text import html
 from judgement.report.availability import in_lines
-from judgement.report.timeline_svg import STYLE
 from judgement.report.timeline_svg.brokers import free
 from judgement.report.timeline_svg.clients import MOST
 from judgement.report.timeline_svg.drawing import RIGHT, ROW, LabelRows, box, fitting, text, text_width
@@ -28,6 +27,7 @@ from pages.compact import compact
 LOST_RECORDS: Final = re.compile(r"(\d[\d ]* acknowledged records?) LOST")
 HEADLINE: Final = re.compile(r'<text x="16" y="([\d.]+)" class="headline">(.*?)</text>')
 BELOW: Final = re.compile(r'<text x="16" y="([\d.]+)" class="muted" style="font-size:12px">(.*?)</text>\n?')
+OWN_STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 TITLE: Final = re.compile(r'(<title id="[\w-]+-title">)(.*?)(</title>)')
 ABOUT: Final = re.compile(r'<desc id="[\w-]+">(.*?) Lanes over time', re.DOTALL)
 OLD_NAME: Final = re.compile(r"^(.* on [^ ]+): [a-z-]+$")
@@ -46,8 +46,11 @@ def drawn(name: str, outcome: str = "", also: str = "", *, deletes: bool = False
 
 
 def bare(svg: str) -> str:
-    """The <svg> element of a picture without its style, which site.css has once for all of them."""
-    return svg[svg.index("<svg") :].replace(f"<style>{STYLE}</style>\n", "")
+    """The <svg> element of a picture without its style, which site.css has once for all of them.
+
+    Pictures that were drawn before have the rules of then, all of which are still there.
+    """
+    return OWN_STYLE.sub("", svg[svg.index("<svg") :])
 
 
 def in_words(outcome: str, *, deletes: bool) -> str:

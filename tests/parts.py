@@ -4,7 +4,8 @@ By itself pytest-xdist has every process import all files before the first test 
 be left with a long file. Here each process is told its own files beforehand, so that each file is imported once. The
 parts are equally long by what the files took last time in this checkout. For a new file this is guessed from its size.
 
-A process that dies is not replaced: the test that it died of has failed, and what it had left is not run.
+A process that dies is not replaced: the test that it died of has failed, and what it had left is not run. One that
+refuses what it has collected runs nothing, and pytest-xdist goes on without it: then the whole round has failed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from tests import tiers
 KEY: Final = "kafka-chaos/seconds"
 """Where pytest's cache has the seconds of each file."""
 BYTES_PER_SECOND: Final = 30_000
+REFUSED: Final = (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR)
+"""Statuses of a process whose tests were not run."""
 FILES: Final = "files"
 """What a process is told its files by."""
 
@@ -96,6 +99,13 @@ class Parts:
         self._collected += len(ids)
 
     @pytest.hookimpl
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Fail if a process has ended without running its tests. Its status is not looked at by pytest-xdist."""
+        status = getattr(node, "workeroutput", {}).get("exitstatus", pytest.ExitCode.OK)
+        if status in REFUSED:
+            self._session.shouldfail = f"a process ran none of its tests: it ended with status {int(status)}"
+
+    @pytest.hookimpl
     def pytest_runtest_logstart(self) -> None:
         """Progress is shown of all tests: pytest-xdist itself takes the last process's for those of each."""
         self._session.testscollected = self._collected
@@ -105,7 +115,9 @@ class Parts:
         self._now[report.nodeid.partition("::")[0]] += report.duration
 
     @pytest.hookimpl
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Keep what each file took, unless the round was cut short."""
-        if self._cache and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        if session.shouldfail:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        elif self._cache and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             self._cache.set(KEY, self._before | self._now)

@@ -12,6 +12,7 @@ import pytest
 import results
 from evidence.faults.network import BROKEN_LINE
 from harness.scenario import all_scenarios
+from judgement.report.timeline_svg import STYLE
 from judgement.report.timeline_svg.clients import MOST
 from judgement.report.timeline_svg.drawing import RIGHT, WIDTH, text_width
 from judgement.report.timeline_svg.legend import entries
@@ -23,6 +24,18 @@ from pages.site.scenarios import bug_title, picture
 NAMES = sorted(path.name for path in results.picture("baseline.svg").parent.glob("*.svg"))
 MISDELIVERED = "museum-misdelivered.svg"
 MADE_AGAIN = "museum-made-again.svg"
+
+
+def rules(style: str) -> set[str]:
+    return {rule.strip() for rule in re.findall(r"[^{}]+\{[^}]*\}", style)}
+
+
+def test_the_rules_of_stored_pictures_are_those_of_the_site() -> None:
+    """So none needs its own, which would be a kilobyte or two in each of hundreds."""
+    stored = [results.picture(name).read_text(encoding="utf-8") for name in NAMES]
+    of_then = {style for svg in stored for style in re.findall(r"<style>(.*?)</style>", svg, re.DOTALL)}
+    assert set().union(*map(rules, of_then)) <= rules(STYLE)
+    assert not any("<style>" in pictures.bare(svg) for svg in stored)
 
 
 @pytest.fixture(scope="module")
