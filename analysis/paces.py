@@ -10,6 +10,7 @@ input the outputs say themselves, as the final reader found them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -34,9 +35,13 @@ def paces_of(run_dir: RunDir, run: RunRecord, run_state: RunState) -> list[Pace]
 
 
 def _pace_in(run_dir: RunDir, run: RunRecord, asked: Paced) -> Pace | None:
-    def rows(topic: str, kind: str) -> list[dict[str, int]]:
+    @cache
+    def table_of(topic: str) -> pa.Table | None:
         where = topic, asked.partition
-        table = open_run(run_dir, run, only=where, counted=False).tables.get(where)
+        return open_run(run_dir, run, only=where, counted=False).tables.get(where)
+
+    def rows(topic: str, kind: str) -> list[dict[str, int]]:
+        table = table_of(topic)
         return [] if table is None else _rows(table, kind, asked.reader if kind == schema.POLL else "")
 
     made = {(row["producer"], row["sequence"]): row["offset"] for row in rows(asked.topic, schema.OUTPUT)}
