@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -138,3 +140,23 @@ def test_parts_take_about_the_same_time() -> None:
 def test_only_the_whole_tier_unit_is_taken_apart(arguments: list[str], apart: bool) -> None:
     config = pytest.Config.fromdictargs({}, arguments)
     assert parts.wanted(config) == apart
+
+
+@pytest.mark.parametrize(
+    ("status", "failed"),
+    [
+        (pytest.ExitCode.USAGE_ERROR, True),
+        (pytest.ExitCode.INTERNAL_ERROR, True),
+        (pytest.ExitCode.OK, False),
+        (pytest.ExitCode.TESTS_FAILED, False),
+    ],
+)
+def test_a_process_that_ran_none_of_its_tests_fails_the_round(status: pytest.ExitCode, *, failed: bool) -> None:
+    """pytest-xdist goes on without it, and its status was looked at by nobody: half of the tests passed as all."""
+    session: Any = SimpleNamespace(shouldfail=False, exitstatus=pytest.ExitCode.OK)
+    plugin = parts.Parts(pytest.Config.fromdictargs({}, ["-p", "no:cacheprovider"]))
+    plugin.pytest_sessionstart(session)
+    plugin.pytest_testnodedown(SimpleNamespace(workeroutput={"exitstatus": status}), None)
+    plugin.pytest_sessionfinish(session, pytest.ExitCode.OK)
+    assert bool(session.shouldfail) == failed
+    assert session.exitstatus == (pytest.ExitCode.USAGE_ERROR if failed else pytest.ExitCode.OK)
