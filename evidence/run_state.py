@@ -132,6 +132,11 @@ class FaultFact:
         return self.inject_ns if self.injected_ns is None else self.injected_ns
 
     @property
+    def nodes(self) -> tuple[str, ...]:
+        """Whom it struck, by name: nodes, or processes of clients."""
+        return tuple(name.strip() for name in self.node.split(","))
+
+    @property
     def proof_type(self) -> type[FaultProof]:
         """The type of its kind, which knows what the kind means."""
         return KINDS[self.kind]

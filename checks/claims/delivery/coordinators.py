@@ -46,20 +46,23 @@ def _gone(evidence: RunEvidence, where: tuple[str, int]) -> Iterator[tuple[Fault
     for fault in evidence.run_state.faults:
         then = evidence.run_state.state_at(*where, fault.inject_ns)
         if then is not None and isinstance(fault.proof, KillProof | FreezeProof | CutProof):
-            node, named = broker(then.leader), set(fault.node.split(", "))
+            node, named = broker(then.leader), set(fault.nodes)
             reached_no_more = {receiver for sender, receiver in fault.links if sender == node}
             if node in named and (not fault.links or reached_no_more == named - {node}):
                 yield fault, node
 
 
-def _row(evidence: RunEvidence, fault: FaultFact, node: str, done_ns: int, wait_ms: float) -> dict[str, Any]:
-    return {
-        "node": node,
-        "fault": fault.kind,
-        "at_ns": fault.whole_ns,
-        "took_ms": elapsed_ms(fault.whole_ns, done_ns),
-        "bound_ms": session_bound_ms(session_ms(evidence.run, node) or 0) + ELECTION_MS + CLIENT_MS + wait_ms,
-    }
+def _rows(evidence: RunEvidence, fault: FaultFact, node: str, done_ns: int, wait_ms: float) -> Iterator[dict[str, Any]]:
+    """How long a coordinator was gone; nothing of one whose session nobody states."""
+    limit_ms = session_ms(evidence.run, node)
+    if limit_ms is not None:
+        yield {
+            "node": node,
+            "fault": fault.kind,
+            "at_ns": fault.whole_ns,
+            "took_ms": elapsed_ms(fault.whole_ns, done_ns),
+            "bound_ms": session_bound_ms(limit_ms) + ELECTION_MS + CLIENT_MS + wait_ms,
+        }
 
 
 @claim(
@@ -77,11 +80,11 @@ def commits_pause_for_the_session(evidence: RunEvidence) -> Judged:
 
     From the fault to the next commit that is acknowledged.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     for fault, node in _gone(evidence, OFFSETS):
         later = [one.at_ns for one in of(evidence.run_state.events, OffsetCommit) if one.at_ns > fault.inject_ns]
         if later:
-            rows.append(_row(evidence, fault, node, later[0], ASK_MS))
+            rows += _rows(evidence, fault, node, later[0], ASK_MS)
     return timed(
         rows,
         lambda row: f"a commit was acknowledged {row['took_ms'] / 1000:.1f} s after the coordinator was gone",
@@ -104,7 +107,7 @@ def transactions_pause_for_the_session(evidence: RunEvidence) -> Judged:
 
     From the fault to the commit of a transaction that was open.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     told = of(evidence.run_state.events, Transaction)
     for fault, node in _gone(evidence, TRANSACTIONS):
         for commit in told:
@@ -116,7 +119,7 @@ def transactions_pause_for_the_session(evidence: RunEvidence) -> Judged:
                 process = evidence.run.process(commit.process)
                 settings = process.settings if process is not None else {}
                 wait_ms = max((float(settings[name]) for name in TIME_OUTS if name in settings), default=0.0)
-                rows.append(_row(evidence, fault, node, commit.at_ns, wait_ms))
+                rows += _rows(evidence, fault, node, commit.at_ns, wait_ms)
     return timed(
         rows,
         lambda row: f"a transaction was committed {row['took_ms'] / 1000:.1f} s after its coordinator was gone",
