@@ -52,7 +52,7 @@ def disturbances(
     """The times, from and to, at which these producers to a partition (None: to any) may have had to send again. What
     is done to another client's process is no reason, to a consumer's neither.
     """
-    found = [(one.inject_ns, one.until_ns) for one in run_state.faults if _strikes(one, senders)]
+    found = [(one.inject_ns, one.until_ns) for one in run_state.faults if strikes(one, senders)]
     found += [(event.at_ns, event.at_ns) for event in of(run_state.events, Container) if event.action != "connect"]
     explained, spontaneous = by_cause(run_state, run, where)
     own = _times(one for one in spontaneous if not one.by_machine)
@@ -66,10 +66,13 @@ def disturbances(
     return widened(found, 0, AFTER_NS)
 
 
-def _strikes(fault: FaultFact, senders: Set[str]) -> bool:
-    """Whether a fault may have disturbed these producers."""
-    own = {name.strip() for name in fault.node.split(",")}
-    return fault.proof_type.strikes and (not issubclass(fault.proof_type, OF_PROCESSES) or bool(own & senders))
+def strikes(fault: FaultFact, clients: Set[str] = frozenset()) -> bool:
+    """Whether a fault may have disturbed these clients. What is done to a client's process disturbs that one alone, and
+    so nobody if none is named.
+    """
+    return fault.proof_type.strikes and not (
+        issubclass(fault.proof_type, OF_PROCESSES) and clients.isdisjoint(fault.nodes)
+    )
 
 
 def senders_of(finding: Finding) -> frozenset[str]:

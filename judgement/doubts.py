@@ -124,7 +124,7 @@ def incomplete_state(run: RunRecord) -> list[str]:
 def killed_clients(run_state: RunState) -> set[str]:
     """The clients that faults of the run have killed, as was proved."""
     killed = (fault for fault in run_state.faults if isinstance(fault.proof, KillClientProof))
-    return {name.strip() for fault in killed for name in fault.node.split(",")}
+    return {name for fault in killed for name in fault.nodes}
 
 
 def analysis_doubts(

@@ -147,7 +147,7 @@ def _power_took_isr(run_state: RunState, where: TopicPartition | None) -> bool:
     """
     struck = [fault for fault in run_state.faults if fault.proof_type is PowerLossProof]
     then = run_state.state_at(*where, struck[0].inject_ns) if struck and where is not None else None
-    nodes = {node.strip() for fault in struck for node in fault.node.split(",")}
+    nodes = {node for fault in struck for node in fault.nodes}
     return bool(struck) and (then is None or set(map(broker, then.isr)) <= nodes)
 
 

@@ -25,18 +25,19 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
+from checks.anomalies.availability import gone
 from checks.anomaly import (
     GROUPS,
     OFFSETS_DOC,
     SETTINGS,
     anomaly,
 )
-from checks.disturbances import OF_PROCESSES
+from checks.disturbances import strikes
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Event, GroupMembers, OffsetAnswer, OffsetCommit, Step, of
 from evidence.nodes import broker
 from evidence.run import RunRecord
-from evidence.run_state import ALIVE, LATE_TIMES, UP, FaultFact, RunState
+from evidence.run_state import LATE_TIMES, UP, FaultFact, RunState
 from evidence.spans import Span, overlap_ns
 
 Evidence = dict[str, Any]
@@ -160,7 +161,7 @@ def _undisturbed(run_state: RunState, group: str, spell: Span) -> Iterator[Span]
         struck = [fault for fault in run_state.faults if _concerns(fault, node)]
         away = [(one.inject_ns, one.until_ns) for one in struck]
         away += [(one.begin_ns, one.end_ns) for one in run_state.processes.get(node, ()) if one.value != UP]
-        away += [(one.begin_ns, one.end_ns) for one in run_state.registrations.get(node, ()) if one.value != ALIVE]
+        away += gone(run_state, node)
         yield from _without(away, (begin_ns, end_ns))
 
 
@@ -180,14 +181,9 @@ def _concerns(fault: FaultFact, node: str) -> bool:
     """Whether a fault may keep a broker from answering clients: one of its own, of who coordinates the cluster, of
     clients or of the machine; where nobody knows the broker, any.
     """
-    nodes = {name.strip() for name in fault.node.split(",")} | {end for link in fault.links for end in link}
+    nodes = {*fault.nodes, *(end for link in fault.links for end in link)}
     others = any(not name.startswith("broker-") for name in nodes)
-    return _strikes(fault) and (not node or node in nodes or others)
-
-
-def _strikes(fault: FaultFact) -> bool:
-    """Whether a fault may keep anybody from answering: what is done to the process of a client does not."""
-    return fault.proof_type.strikes and not issubclass(fault.proof_type, OF_PROCESSES)
+    return strikes(fault) and (not node or node in nodes or others)
 
 
 def _without(away: Iterable[Span], one: Span) -> Iterator[Span]:

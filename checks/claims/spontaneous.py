@@ -230,7 +230,7 @@ def _of_fault(run_state: RunState, fault: FaultFact) -> Iterator[Cause]:
             if CLIENTS not in link:
                 yield from _of_link(run_state, frozenset(link), span)
     else:
-        yield from _of_nodes(run_state, {name.strip() for name in fault.node.split(",")}, span)
+        yield from _of_nodes(run_state, set(fault.nodes), span)
 
 
 def _of_link(run_state: RunState, ends: frozenset[str], span: Span) -> Iterator[Cause]:

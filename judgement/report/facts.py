@@ -161,11 +161,11 @@ def broker_id(node: str) -> int | None:
 def cuts_of(faults: Iterable[FaultFact], end_ns: int) -> tuple[tuple[str, Interval], ...]:
     """The nodes that a fault of the network concerns, and from when to when; the value is its kind."""
     return tuple(
-        (node.strip(), Interval(begin_ns=f.inject_ns, end_ns=f.healed_ns or end_ns, value=f.kind, detail=f.description))
+        (node, Interval(begin_ns=f.inject_ns, end_ns=f.healed_ns or end_ns, value=f.kind, detail=f.description))
         for f in faults
         if issubclass(f.proof_type, NetworkProof)
-        for node in f.node.split(",")
-        if node.strip()
+        for node in f.nodes
+        if node
     )
 
 

@@ -130,10 +130,9 @@ def _concerns(facts: JudgedRun, where: TopicPartition, fault: FaultFact) -> bool
     """Whether a fault struck a replica of the partition, the controller of the time, or a node that is no broker."""
     replicas = {f"broker-{broker}" for broker in facts.assignment.get(where, ())}
     controller = facts.controller_at(fault.inject_ns)
-    nodes = {node.strip() for node in fault.node.split(",")}
     return any(
         node in replicas or not node.startswith("broker-") or (controller is not None and node == controller.value)
-        for node in nodes
+        for node in fault.nodes
     )
 
 

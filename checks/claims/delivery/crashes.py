@@ -63,9 +63,7 @@ class Crash:
 
 
 def _crashes(evidence: RunEvidence) -> list[Crash]:
-    killed = {
-        name: fact.inject_ns for fact, _ in evidence.run_state.proved(KillClientProof) for name in fact.node.split(", ")
-    }
+    killed = {name: fact.inject_ns for fact, _ in evidence.run_state.proved(KillClientProof) for name in fact.nodes}
     points = [one for one in of(evidence.run_state.events, CrashPoint) if one.at_ns < killed.get(one.process, -1)]
     found = ((point, evidence.processing_in(point.topic, point.partition, point.group)) for point in points)
     return [Crash(point, processing) for point, processing in found if processing is not None]

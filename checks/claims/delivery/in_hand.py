@@ -130,7 +130,7 @@ def skips_no_more_than_was_in_hand(evidence: RunEvidence) -> Judged:
     For programs that commit, and then process, poll by poll. Asked of the partitions in which a member stood at a crash
     point. What is processed is in the output.
     """
-    killed = {name for fact, _ in evidence.run_state.proved(KillClientProof) for name in fact.node.split(", ")}
+    killed = {name for fact, _ in evidence.run_state.proved(KillClientProof) for name in fact.nodes}
     rows: list[dict[str, Any]] = []
     for where, processing, found in _of_members(evidence):
         last: dict[str, HandedOver] = {}

@@ -28,7 +28,7 @@ def _isolated(evidence: RunEvidence) -> Iterator[tuple[FaultFact, str, str, int,
     """
     run_state = evidence.run_state
     for fault in run_state.faults:
-        nodes = [node.strip() for node in fault.node.split(",")]
+        nodes = fault.nodes
         brokers = [node for node in nodes if node.startswith("broker-")]
         if fault.kind != "cut" or fault.proved_ns is None or len(brokers) != 1 or len(nodes) == 1:
             continue

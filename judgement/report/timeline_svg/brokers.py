@@ -99,7 +99,7 @@ def _gone(drawing: Drawing, facts: JudgedRun, node: str) -> Iterable[Interval]:
 
 def _dots(drawing: Drawing, facts: JudgedRun, node: str) -> list[float]:
     """Where the stems of faults end in a broker's process band, from left to right."""
-    struck = (fault for fault in facts.faults if node in (one.strip() for one in fault.node.split(",")))
+    struck = (fault for fault in facts.faults if node in fault.nodes)
     times = [facts.at(fault.inject_ns) for fault in struck]
     return sorted(drawing.scale.x(at_s) for at_s in times if drawing.scale.holds(at_s))
 

@@ -133,7 +133,7 @@ def healing(fault: FaultFact) -> str:
 def stems(drawing: Drawing, facts: JudgedRun, tops: dict[str, tuple[float, float]], icons: dict[str, float]) -> None:
     """Draw a dotted line from each fault's mark to the brokers it struck."""
     for fault in facts.faults:
-        struck = [node.strip() for node in fault.node.split(",") if node.strip() in tops]
+        struck = [node for node in fault.nodes if node in tops]
         if fault.id not in icons or not struck:
             continue
         x = drawing.scale.x(facts.at(fault.inject_ns))
