@@ -8,14 +8,14 @@ from inspect import signature
 from typing import Any, Final, TypeVar
 
 from audit import cells as matrix
-from audit.cells import Cell, CellKey, RunCounts, Stated
+from audit.cells import Cell, CellKey, RunCounts, Settings, Stated
 from evidence.basis import Basis
 from evidence.errors import UsageError
 from evidence.events import Configuration, of
 from evidence.findings import Findings, read_findings
 from evidence.run import RunRecord, SubjectRecord
 from evidence.rundir import RunDir
-from evidence.subjects import counted
+from evidence.subjects import Counted, counted
 from evidence.timeline import read
 from harness.cluster import versions
 from harness.scenario import Scenario, all_scenarios
@@ -49,6 +49,21 @@ def line_of(version: versions.Version) -> str:
     """The version line of a version."""
     protocol = version.settings.get("inter.broker.protocol.version", "")
     return matrix.line_of(version.kafka, kraft=version.mode == "kraft", protocol=protocol)
+
+
+def subjects_of(run_dir: RunDir) -> list[tuple[str, Counted]]:
+    """What came of each subject of a run, by its settings in words; none of a run without, or that proves less than it
+    shows. Raises UsageError for files that cannot be read.
+    """
+    run = run_dir.read_run()
+    findings, _ = read_findings(run_dir)
+    if not run.subjects or findings is None or not read_verdict(run_dir).sound:
+        return []
+    return [
+        (same_fields(Settings, subject, line="", version=run.version).in_words, counts)
+        for subject in run.subjects
+        if (counts := counted(subject, findings)) is not None
+    ]
 
 
 def cells_of(run_dir: RunDir) -> Iterator[Cell]:

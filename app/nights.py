@@ -5,8 +5,9 @@
     runs/nightly/        a folder with a ledger and run directories, or with folders that have
     runs/x/              judged run directories without a ledger, as they were copied from elsewhere
 
-Of a run directory that is there, the brokers' logs are read too, and the place is told. Runs that have no verdict are
-counted; so are those that a line excludes. Restored runs are left out: nobody can look at them.
+Of a run directory that is there, the brokers' logs are read too, and the place is told. If it has subjects, each of
+them is a run of its own cell beside the whole (`audited`). Runs that have no verdict are counted; so are those that a
+line excludes. Restored runs are left out: nobody can look at them.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from analysis.ledger import load_of
 from app import parts
+from app.audit_cells import PREFIX, subjects_of
 from app.ledger import LedgerFolder, of_runs_first
 from checks.claim import CONTRADICTED, NOT_OBSERVED
 from evidence import ledger
@@ -41,8 +44,13 @@ TIMES: Final[Mapping[str, str]] = {
     "read_pause_ms": "the longest pause of reads",
     "first_success_ms": "the first write after a fault",
     "ack_ms": "an acknowledgement",
+    "latency_p50_ms": "from input to output, the median",
+    "latency_p99_ms": "from input to output, the 99th percentile",
 }
-"""What is measured of every run beside claims, in words."""
+"""What is measured of runs beside claims, in words."""
+EACH_INPUT: Final = "an input of many that came at once"
+"""What is told of throughput: how long one takes, so that more is worse, as of all times."""
+EACH_RECORD: Final = "a record of many that were sent at once"
 
 
 @dataclass(slots=True)
@@ -134,6 +142,7 @@ def _side(path: Path, lines: Sequence[AnyLine], places: Mapping[str, Path]) -> C
             )
             for line, seen in zip(kept, logs, strict=True)
         ]
+        found.runs += chain.from_iterable(pool.map(audited, tuple(found.runs)))
     without = sum(line.run not in verdicts and line.run not in excluded for line in started)
     for number, what in ((without, "were started and have no verdict"), (len(excluded), "are excluded")):
         if number:
@@ -152,6 +161,7 @@ def _ran(
 ) -> Ran:
     claims = [claim for claim in judged.claims if claim.outcome != NOT_OBSERVED]
     measured = {name: getattr(judged, field_) for field_, name in TIMES.items()}
+    measured[EACH_INPUT] = _each_ms(judged.inputs_per_s)
     return Ran(
         run=started.run,
         cell=(started.scenario, started.case, started.version),
@@ -168,6 +178,38 @@ def _ran(
         | {claim.name: claim.measured_ms for claim in claims if claim.measured_ms is not None},
         lines=lines,
     )
+
+
+def audited(whole: Ran) -> list[Ran]:
+    """The subjects of a run of the audit whose directory is there, each with the run as its own cell shows it.
+
+    A cell's case is its settings. All have the name of the run, so that what one run shows is told together.
+    """
+    scenario, _, version = whole.cell
+    if not whole.place or not scenario.startswith(PREFIX):
+        return []
+    return [
+        replace(
+            whole,
+            cell=(scenario, settings, version),
+            shown={Fact("audit", outcome): True for outcome in counts.seen},
+            times_ms={
+                name: ms
+                for name, ms in {
+                    TIMES["latency_p50_ms"]: counts.latency_p50_ms,
+                    TIMES["latency_p99_ms"]: counts.latency_p99_ms,
+                    EACH_RECORD: _each_ms(counts.records_per_s),
+                }.items()
+                if ms is not None
+            },
+            lines=None,
+        )
+        for settings, counts in subjects_of(RunDir(Path(whole.place)))
+    ]
+
+
+def _each_ms(per_s: float | None) -> float | None:
+    return 1000 / per_s if per_s else None
 
 
 def _machine(host: HostRecord) -> str:

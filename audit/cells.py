@@ -110,6 +110,22 @@ class Settings:
     flush_each: bool = False
     """flush.messages=1: each replica flushes a record before it counts."""
 
+    @property
+    def in_words(self) -> str:
+        """Producer and topic, as people write them; without the version."""
+        told = [
+            self.client,
+            f"acks={self.acks}",
+            *(["idempotent"] if self.idempotence else []),
+            f"in flight {self.in_flight}",
+            f"retries {self.retries}",
+            f"RF {self.replication_factor}",
+            f"min.insync.replicas {self.min_insync_replicas}",
+            f"unclean elections {'on' if self.unclean else 'off'}",
+            *(["flush.messages 1"] if self.flush_each else []),
+        ]
+        return ", ".join(told)
+
 
 def _values(settings: Settings) -> dict[str, Any]:
     """The settings by name, without a fault."""
@@ -128,18 +144,7 @@ class CellKey(Settings):
         return Settings(**_values(self))
 
     def __str__(self) -> str:
-        told = [
-            self.client,
-            f"acks={self.acks}",
-            *(["idempotent"] if self.idempotence else []),
-            f"in flight {self.in_flight}",
-            f"retries {self.retries}",
-            f"RF {self.replication_factor}",
-            f"min.insync.replicas {self.min_insync_replicas}",
-            f"unclean elections {'on' if self.unclean else 'off'}",
-            *(["flush.messages 1"] if self.flush_each else []),
-        ]
-        return f"{self.fault} on {self.version}: {', '.join(told)}"
+        return f"{self.fault} on {self.version}: {self.in_words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from statistics import median
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from checks.catalogue import LOST_WRITE
 from evidence.run import full_name
@@ -39,10 +39,10 @@ SPREADS: Final = 2.0
 
 Cell = tuple[str, str, str]
 """Scenario, case and version."""
-Kind = Literal["anomaly", "claim", "error line", "time", "blind", "warning"]
-RANK: Final[Mapping[Kind, int]] = {"anomaly": 0, "claim": 1, "error line": 3, "time": 2, "blind": 4, "warning": 5}
+Kind = Literal["anomaly", "audit", "claim", "time", "error line", "blind", "warning"]
+RANK: Final[Mapping[Kind, int]] = {kind: rank for rank, kind in enumerate(get_args(Kind))}
 """What is told first."""
-REGRESSIONS: Final = frozenset[Kind]({"anomaly", "claim", "error line", "time"})
+REGRESSIONS: Final = frozenset[Kind]({"anomaly", "audit", "claim", "time", "error line"})
 """What is one if it is worse. A run that is unknown tells nothing of Kafka, and a warning is no failure."""
 FAMILIES: Final = 5
 """Counts and times, each by cell and of all cells; lines of logs, of all cells. Each has its share of the error."""
@@ -83,7 +83,9 @@ class Ran:
     text: str = ""
     """What became of it, in words."""
     shown: Mapping[Fact, bool] = field(default_factory=dict)
-    """Anomalies it showed, and each claim that was observed, by whether that was contradicted."""
+    """Anomalies it showed, or outcomes of a subject of the audit, and each claim that was observed, by whether that was
+    contradicted.
+    """
     times_ms: Mapping[str, float] = field(default_factory=dict)
     lines: frozenset[Fact] | None = None
     """Warnings and errors of brokers; None where there are no logs to read."""

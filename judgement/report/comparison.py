@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +10,7 @@ from typing import Any, Final
 from checks.catalogue import LOST_WRITE
 from evidence.junit import JUnitCase, JUnitSuite, NotPassed, render
 from evidence.rundir import write_atomically, write_json
+from evidence.subjects import DUPLICATES, LOSES, REFUSES, REORDERS
 from evidence.text import markdown as escaped
 from evidence.text import plural, visible
 from judgement.comparison import Cell, CellChange, Change, Comparison, Fact, Ran, name_of
@@ -23,6 +24,13 @@ LOOK_AT: Final = 3
 """Runs of a side that are named."""
 CHAT_LIMIT: Final = 2000
 """Characters that Discord takes (Discord documentation, Create Message: content)."""
+AUDITED: Final[Mapping[str, str]] = {
+    LOSES: "lost acknowledged records",
+    DUPLICATES: "wrote acknowledged records twice",
+    REORDERS: "wrote acknowledged records in another order",
+    REFUSES: "refused records",
+}
+"""What came of a subject's records."""
 FILES: Final = (
     "comparison.html",
     "comparison.json",
@@ -77,6 +85,8 @@ def _shows(fact: Fact) -> str:
             return "lost acknowledged records"
         case "anomaly":
             return f"showed {fact.name}"
+        case "audit":
+            return AUDITED[fact.name]
         case "claim":
             return f"contradicted {fact.name}"
         case "blind":

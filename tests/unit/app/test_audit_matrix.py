@@ -12,10 +12,12 @@ from unittest.mock import MagicMock
 import pytest
 
 from app import audit_matrix
-from app.audit_cells import VERSIONS, line_of, scenarios
+from app.audit_cells import VERSIONS, line_of, scenarios, subjects_of
 from app.audit_matrix import gather, main, measured_by, tonight
+from app.cli import main as kafka_chaos
 from audit import matrix
 from audit.cells import FAULTS, LINES, OUTCOMES, CellKey, Stated, canonical
+from evidence import ledger
 from evidence.basis import Basis
 from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
@@ -38,6 +40,7 @@ from scenarios.audit import (
     under_load,
 )
 from tests.findings import write
+from tests.ledgers import judged, started
 from tests.records import run_record
 
 SUBJECT = {
@@ -109,6 +112,41 @@ def test_a_run_says_whether_its_topics_flush_and_an_older_one_did_not(tmp_path: 
 def test_a_run_without_subjects_is_passed_over(tmp_path: Path) -> None:
     assert measured_by(a_run(tmp_path, subjects=[])) == []
     assert measured_by(a_run(tmp_path, "r2", scenario="baseline")) == []
+
+
+def a_night(root: Path, *, lost: bool) -> Path:
+    """Five runs of two subjects, of which the second loses a record or does not; without fault they have figures."""
+    other = SUBJECT | {"acks": "all", "process": "producer-2", "partition": 1}
+    for number in range(5):
+        name = f"{root.name}{number}"
+        run_dir = a_run(root, name, subjects=[SUBJECT, other], scenario="audit-none")
+        figures = {"latency_p50_ms": 2.0 + number / 10, "records_per_s": 500.0 if lost else 1000.0}
+        counts = [COUNTS, COUNTS | {"process": "producer-2", "partition": 1, "acks": [-1]} | figures]
+        rows = [{"process": "producer-2", "sequence": 4}]
+        findings = [LOST, *([LOST | {"partition": 1, "evidence": rows}] if lost else [])]
+        write(run_dir, {"findings": findings, "subjects": counts})
+        for line in (started(name, scenario="audit-none", version="2.8.2"), judged(name)):
+            ledger.append(root / ledger.FILE, line)
+    return root
+
+
+def test_nights_are_compared_subject_by_subject(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = a_night(tmp_path / "a", lost=False), a_night(tmp_path / "b", lost=True)
+    assert kafka_chaos(["compare", str(old), str(new)]) == 1
+    sentence, *more = capsys.readouterr().out.splitlines()
+    assert sentence.startswith(
+        f"2.8.2 in {new}: 1 regression in 3 cells: audit-none (librdkafka, acks=all, in flight 5, retries many, RF 3, "
+        "min.insync.replicas 1, unclean elections off) on 2.8.2 lost acknowledged records in 5 of 5 runs, was 0 of 5"
+    )
+    assert any("a record of many that were sent at once: 2.0 ms, was 1.0 ms (100% longer)" in line for line in more)
+    assert kafka_chaos(["compare", str(old), str(old)]) == 0
+
+
+def test_a_subject_of_a_run_in_doubt_is_not_compared(tmp_path: Path) -> None:
+    assert subjects_of(a_run(tmp_path, "r1", sound=False)) == []
+    assert [settings for settings, _ in subjects_of(a_run(tmp_path, "r2"))] == [
+        "librdkafka, acks=1, in flight 5, retries many, RF 3, min.insync.replicas 1, unclean elections off"
+    ]
 
 
 def test_runs_of_one_cell_are_put_together_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,20 @@ def test_no_regression_is_0_and_too_few_runs_are_2(tmp_path: Path, capsys: pytes
     assert json.loads(last)["status"] == "too-little"
 
 
+def test_less_throughput_and_more_latency_are_regressions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paces: list[dict[str, Any]] = [
+        {"inputs_per_s": 100.0, "latency_p50_ms": 20.0, "latency_p99_ms": 30.0},
+        {"inputs_per_s": 50.0},
+    ]
+    old, new = (write(tmp_path / name, night(name, 6, **pace)) for name, pace in zip("ab", paces, strict=True))
+    assert main(["compare", str(old), str(new)]) == 1
+    assert "an input of many that came at once: 20.0 ms, was 10.0 ms (100% longer)" in capsys.readouterr().out
+    slow = write(tmp_path / "c", night("c", 6, **(paces[0] | {"latency_p99_ms": 90.0})))
+    assert main(["compare", str(old), str(slow)]) == 1
+    assert "from input to output, the 99th percentile: 90.0 ms, was 30.0 ms" in capsys.readouterr().out
+    assert main(["compare", str(new), str(old)]) == 0
+
+
 def test_nights_in_a_folder_a_ledger_and_a_file_are_read_alike(tmp_path: Path) -> None:
     for number in range(5):
         write(tmp_path / "nights" / f"{number}", night(f"n{number}", 1))
