@@ -2,7 +2,7 @@
 
     1. cells that were never run
     2. cells whose last run was not good
-    3. cells whose scenario is another text since their last run
+    3. cells whose code has changed since their last run: of the scenario, its claims or its faults
     4. all others, the longest ago first
 
 Within the first three, cells stand in the order they were given (`app.matrix.night_order`: every case on some release
@@ -17,24 +17,24 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from statistics import median
 from typing import Final, Literal
 
+from app import changed_code
 from app.matrix import MatrixCell
-from app.nights import codes_of
 from evidence import ledger
 from evidence.ledger import AnyLine, Excluded, RestoredCell, RestoredRun, RunJudged, RunStarted
 from harness.scenario import all_scenarios
 
 NEVER: Final = "never run"
 NOT_GOOD: Final = "not good last time"
-CHANGED: Final = "of a scenario that was changed"
+CHANGED: Final = "of code that was changed"
 OTHERS: Final = "run before"
-Why = Literal["never run", "not good last time", "of a scenario that was changed", "run before"]
+Why = Literal["never run", "not good last time", "of code that was changed", "run before"]
 ORDER: Final[tuple[Why, ...]] = (NEVER, NOT_GOOD, CHANGED, OTHERS)
 SECONDS: Final = 36.0
 """A run takes so long if nobody knows better: the median of the first 3,019."""
@@ -56,8 +56,8 @@ class KnownCell:
     """When it was last run."""
     good: bool
     """Whether that run ended well; of restored runs and counts that do not tell, yes."""
-    code: str = ""
-    """Which text of the scenario that was; "" if it is not on record."""
+    changed: bool = False
+    """Whether its code is another since (app/changed_code.py); of runs that do not tell, no."""
     seconds: float | None = None
     """The median of its runs."""
 
@@ -72,19 +72,21 @@ class PlannedRun:
     """That it will take, by what is known."""
 
 
-def known(lines: Iterable[AnyLine]) -> dict[Key, KnownCell]:
-    """What a ledger has of each cell; without runs that are excluded, of a mutant, or with settings of one's own."""
+def known(lines: Iterable[AnyLine], changed: Changed) -> dict[Key, KnownCell]:
+    """What a ledger has of each cell; without runs that are excluded, of a mutant, or with settings of one's own.
+
+    `changed` is asked of the last run of each: `code_changed`, or `nothing_changed`, which takes no time.
+    """
     every = list(lines)
     excluded = {line.run for line in every if isinstance(line, Excluded)}
     started = _started(every, excluded)
     last: dict[Key, tuple[str, bool, str]] = {}
     seconds = _seconds(every, started)
-    codes = codes_of(started.values())
     for line in every:
         if isinstance(line, RunJudged) and (begun := started.get(line.run)) is not None:
             key = (begun.scenario, begun.case, begun.version)
             good = line.verdict in ("as-documented", "observed")
-            last[key] = max(last.get(key, ("", False, "")), (begun.at, good, codes[line.run]))
+            last[key] = max(last.get(key, ("", False, "")), (begun.at, good, line.run))
         elif isinstance(line, RestoredCell):
             key = (line.scenario, line.case, line.version)
             last[key] = max(last.get(key, ("", False, "")), (line.at, True, ""))
@@ -92,10 +94,35 @@ def known(lines: Iterable[AnyLine]) -> dict[Key, KnownCell]:
             key = (line.scenario, line.case, line.version)
             good = line.verdict in (None, "as-documented", "observed")
             last[key] = max(last.get(key, ("", False, "")), (line.at, good, ""))
+    code = changed([started[run] for _, _, run in last.values() if run])
     return {
-        key: KnownCell(at=at, good=good, code=code, seconds=median(seconds[key]) if key in seconds else None)
-        for key, (at, good, code) in last.items()
+        key: KnownCell(at=at, good=good, changed=run in code, seconds=median(seconds[key]) if key in seconds else None)
+        for key, (at, good, run) in last.items()
     }
+
+
+Changed = Callable[[Collection[RunStarted]], Collection[str]]
+"""Of which runs the code is another now, by name."""
+
+
+def nothing_changed(_: Collection[RunStarted]) -> Collection[str]:
+    """For those who do not ask."""
+    return ()
+
+
+def code_changed(runs: Collection[RunStarted]) -> Collection[str]:
+    """The runs whose code is another now: as git's history tells. Where it does not, because the tree had changes or
+    the commit is not here, the text of the scenario decides.
+    """
+    known = changed_code.changed((run.commit or "", run.scenario) for run in runs if not run.modified)
+    texts = {name: ledger.blob(Path(one.path).read_bytes()) for name, one in all_scenarios().items()}
+
+    def is_changed(run: RunStarted) -> bool:
+        if not run.modified and (told := known.get((run.commit or "", run.scenario))) is not None:
+            return told
+        return bool(run.code) and run.code != texts.get(run.scenario, run.code)
+
+    return {run.run for run in runs if is_changed(run)}
 
 
 def _started(lines: Iterable[AnyLine], excluded: Collection[str]) -> dict[str, RunStarted]:
@@ -136,18 +163,13 @@ def _expected(cell: MatrixCell, of_cell: Mapping[Key, float], of_scenario: Mappi
     return of_cell.get(_key(cell), of_scenario.get(cell.scenario, SECONDS))
 
 
-def codes_now() -> dict[str, str]:
-    """The text of each scenario's file as it is now."""
-    return {name: ledger.blob(Path(one.path).read_bytes()) for name, one in all_scenarios().items()}
-
-
-def planned(wanted: Sequence[MatrixCell], there: Mapping[Key, KnownCell], code: Mapping[str, str]) -> list[PlannedRun]:
-    """All of these runs, what is least known first; `code` is the text of each scenario as it is now."""
+def planned(wanted: Sequence[MatrixCell], there: Mapping[Key, KnownCell]) -> list[PlannedRun]:
+    """All of these runs, what is least known first."""
     of_cell = {key: one.seconds for key, one in there.items() if one.seconds is not None}
     of_scenario = _by_scenario(of_cell)
 
     def run(cell: MatrixCell) -> PlannedRun:
-        why = _why(there.get(_key(cell)), code.get(cell.scenario, ""))
+        why = _why(there.get(_key(cell)))
         return PlannedRun(cell=cell, why=why, seconds=_expected(cell, of_cell, of_scenario))
 
     def place(one: PlannedRun) -> tuple[int, int, str]:
@@ -161,12 +183,12 @@ def _key(cell: MatrixCell) -> Key:
     return cell.scenario, cell.case, cell.version
 
 
-def _why(one: KnownCell | None, code: str) -> Why:
+def _why(one: KnownCell | None) -> Why:
     if one is None:
         return NEVER
     if not one.good:
         return NOT_GOOD
-    return CHANGED if one.code and code and one.code != code else OTHERS
+    return CHANGED if one.changed else OTHERS
 
 
 def part(runs: Sequence[PlannedRun], number: int, of: int) -> list[PlannedRun]:
@@ -206,7 +228,7 @@ class Coverage:
     five: int
     """How many have that many runs that count and say something (ENOUGH)."""
     changed: int
-    """How many were last run with another text of their scenario's file; a sentence in it counts as a change too."""
+    """Of how many the last run was good, and the code is another since."""
     within: tuple[int, ...]
     """How many were run within each of DAYS."""
     oldest: str
@@ -219,10 +241,9 @@ def coverage(
     today: date,
     *,
     counted: Mapping[Key, int],
-    codes: Mapping[str, str],
 ) -> list[Coverage]:
     """Of each version, in the order in which they are first wanted. `counted` has the runs of each cell that count and
-    say something, and `codes` the text of each scenario as it is now.
+    say something.
     """
     by_version: dict[str, set[Key]] = {}
     for cell in wanted:
@@ -237,7 +258,7 @@ def coverage(
                 cells=len(keys),
                 run=len(days),
                 five=sum(counted.get(key, 0) >= ENOUGH for key in keys),
-                changed=sum(_why(there[key], codes.get(key[0], "")) == CHANGED for key in keys if key in there),
+                changed=sum(_why(there[key]) == CHANGED for key in keys if key in there),
                 within=tuple(sum(day >= first for day in days) for first in since),
                 oldest=days[0] if days else "",
             )

@@ -168,7 +168,7 @@ def coverage(kept: store.LedgerFolder, data: Mapping[str, Any], *, as_json: bool
     mine = [one for one in all_scenarios().values() if not one.name.startswith(PREFIX)]
     rows = plan.coverage(
         cells(mine, None, seed=1, repeat=1),
-        plan.known(kept.lines),
+        plan.known(kept.lines, plan.nothing_changed if as_page else plan.code_changed),
         datetime.now(UTC).date(),
         counted={
             (scenario, case, version): telling(cell)
@@ -176,7 +176,6 @@ def coverage(kept: store.LedgerFolder, data: Mapping[str, Any], *, as_json: bool
             for case, by_version in of["cases"].items()
             for version, cell in by_version.items()
         },
-        codes=plan.codes_now(),
     )
     if as_json:
         result(json.dumps([asdict(row) for row in rows]))
@@ -199,24 +198,23 @@ def _coverage_table(rows: Sequence[plan.Coverage]) -> None:
 
 def coverage_page(rows: Sequence[plan.Coverage]) -> str:
     """docs/coverage.md: what of each version was run, without the age in days, which changes from day to day."""
-    able, ran, five, changed = (sum(getattr(row, name) for row in rows) for name in ("cells", "run", "five", "changed"))
+    able, ran, five = (sum(getattr(row, name) for row in rows) for name in ("cells", "run", "five"))
     out = [
         "# Coverage: what was run of what can be run",
         "",
         "<!-- `make docs` makes this page from results/ledger/: do not edit it. -->",
         "",
         "A cell is a scenario's case on a version. The audit's cells have [a page of their own](audit-matrix.md).",
-        "`kafka-chaos ledger coverage` tells how many cells were run in the last 14 and 30 days, too.",
+        "`kafka-chaos ledger coverage` tells how many cells were run in the last 14 and 30 days, too, and of how many",
+        "the code has changed since.",
         "",
         f"There are {able} cells, and {ran} of them ({ran / able:.0%}) were ever run. In {five} of them",
-        f"{plan.ENOUGH} runs count and say something. The last run of {changed} cells was of another text of their",
-        "scenario's file. Each change of it counts, be it of a sentence. [A night](nights.md) runs cells first that",
-        "were never run, and these before others.",
+        f"{plan.ENOUGH} runs count and say something. [A night](nights.md) runs cells first that were never run.",
         "",
-        f"| version | cells | ever run | {plan.ENOUGH} runs | last run with another text | longest ago |",
-        "|---|---:|---:|---:|---:|---|",
+        f"| version | cells | ever run | {plan.ENOUGH} runs | longest ago |",
+        "|---|---:|---:|---:|---|",
         *(
-            f"| {row.version} | {row.cells} | {row.run} ({row.run / row.cells:.0%}) | {row.five} | {row.changed} | "
+            f"| {row.version} | {row.cells} | {row.run} ({row.run / row.cells:.0%}) | {row.five} | "
             f"{row.oldest or 'never'} |"
             for row in sorted(rows, key=lambda row: version_key(row.version))
         ),

@@ -199,7 +199,7 @@ def by_plan(
     wanted: Sequence[MatrixCell], shard: tuple[int, int] | None, echo: Callable[[str], None]
 ) -> list[MatrixCell]:
     """Cells in the order of a plan from the committed ledger; of several machines, the part of one."""
-    runs = plan.planned(wanted, plan.known(store.load().lines), plan.codes_now())
+    runs = plan.planned(wanted, plan.known(store.load().lines, plan.code_changed))
     echo(f"plan: {plan.in_words(runs)}")
     if shard is not None:
         runs = plan.part(runs, *shard)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Collection
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from app import plan
+from app import changed_code, plan
 from app.cli import main
 from app.matrix import MatrixCell
 from app.options import shard
 from app.plan import KnownCell
-from evidence.ledger import AnyLine, Excluded
+from evidence.ledger import AnyLine, Excluded, RunStarted, blob
+from harness.scenario import get_scenario
 from tests.ledgers import judged, restored, restored_cell, started
 
 
@@ -24,14 +26,14 @@ def cell(scenario: str, seed: int = 1) -> MatrixCell:
 
 def test_what_is_least_known_comes_first() -> None:
     there = {
-        ("old", "default", "4.3.1"): KnownCell(at="2026-01", good=True, code="x", seconds=9.0),
+        ("old", "default", "4.3.1"): KnownCell(at="2026-01", good=True, seconds=9.0),
         ("new", "default", "4.3.1"): KnownCell(at="2026-03", good=True),
         ("bad", "default", "4.3.1"): KnownCell(at="2026-04", good=False),
-        ("edited", "default", "4.3.1"): KnownCell(at="2026-05", good=True, code="x"),
+        ("edited", "default", "4.3.1"): KnownCell(at="2026-05", good=True, changed=True),
         ("never", "default", "4.2.0"): KnownCell(at="2026-05", good=True, seconds=50.0),
     }
     wanted = [cell(name) for name in ("new", "edited", "old", "bad", "never")]
-    runs = plan.planned([*wanted, cell("never", 2)], there, {"edited": "y", "old": "x", "new": "z"})
+    runs = plan.planned([*wanted, cell("never", 2)], there)
     assert [(one.cell.scenario, one.cell.seed) for one in runs] == [
         ("never", 1),
         ("bad", 1),
@@ -42,7 +44,7 @@ def test_what_is_least_known_comes_first() -> None:
     ]
     assert [one.seconds for one in runs[:4]] == [50.0, plan.SECONDS, plan.SECONDS, 9.0]
     assert plan.in_words(runs) == (
-        "2 never run, 1 not good last time, 1 of a scenario that was changed, 2 run before; 0.1 h of runs"
+        "2 never run, 1 not good last time, 1 of code that was changed, 2 run before; 0.1 h of runs"
     )
 
 
@@ -62,11 +64,32 @@ def test_the_last_run_that_counts_tells() -> None:
         restored_cell(3, 3, at="2024-01", version="4.1.0", unnamed=3),
         restored_cell(3, 3, at="2024-01"),
     ]
-    assert plan.known(lines) == {
-        ("s", "default", "4.3.1"): KnownCell(at="2026-02", good=True, code="y", seconds=35.0),
+    asked: list[str] = []
+
+    def changed(runs: Collection[RunStarted]) -> list[str]:
+        asked.extend(run.run for run in runs)
+        return ["r2"]
+
+    assert plan.known(lines, changed) == {
+        ("s", "default", "4.3.1"): KnownCell(at="2026-02", good=True, changed=True, seconds=35.0),
         ("s", "default", "4.2.0"): KnownCell(at="2025-01", good=False),
         ("s", "default", "4.1.0"): KnownCell(at="2024-01", good=True),
     }
+    assert asked == ["r2"]
+
+
+def test_the_history_of_the_code_tells_whether_a_run_is_of_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, text = get_scenario("leader-crash").path, "scenario"
+    runs = [
+        started("same", scenario="leader-crash", commit="a"),
+        started("other", scenario="leader-crash", commit="b", code=blob(Path(here).read_bytes())),
+        started("not-here", scenario="leader-crash", commit="c", code=text),
+        started("modified", scenario="leader-crash", commit="b", modified=True, code=blob(Path(here).read_bytes())),
+        started("gone", scenario="nobody-knows-it", commit="a", code=text),
+    ]
+    history = {("a", "leader-crash"): False, ("b", "leader-crash"): True}
+    monkeypatch.setattr(changed_code, "changed", lambda asked: {one: history[one] for one in asked if one in history})
+    assert plan.code_changed(runs) == {"other", "not-here"}
 
 
 def test_parts_are_the_whole_and_take_as_long() -> None:
@@ -76,7 +99,6 @@ def test_parts_are_the_whole_and_take_as_long() -> None:
             (f"s{number}", "default", "4.3.1"): KnownCell(at="x", good=True, seconds=20.0 + number % 7)
             for number in range(40)
         },
-        {},
     )
     parts = [plan.part(runs, number, 3) for number in (1, 2, 3)]
     assert sorted(str(one.cell) for each in parts for one in each) == sorted(str(one.cell) for one in runs)
@@ -87,13 +109,13 @@ def test_parts_are_the_whole_and_take_as_long() -> None:
 
 def test_coverage_is_of_what_can_be_run() -> None:
     there = {
-        ("a", "default", "4.3.1"): KnownCell(at="2026-11-23T10:00", good=True, code="old"),
-        ("b", "default", "4.3.1"): KnownCell(at="2026-11-01T10:00", good=False, code="b"),
+        ("a", "default", "4.3.1"): KnownCell(at="2026-11-23T10:00", good=True, changed=True),
+        ("b", "default", "4.3.1"): KnownCell(at="2026-11-01T10:00", good=False, changed=True),
         ("gone", "default", "4.3.1"): KnownCell(at="2020-11-01T10:00", good=True),
     }
     wanted = [cell("a"), cell("a", 2), cell("b"), cell("c"), MatrixCell(scenario="a", version="4.2.0", seed=1)]
     counted = {("a", "default", "4.3.1"): 5, ("b", "default", "4.3.1"): 4}
-    first, second = plan.coverage(wanted, there, date(2026, 11, 24), counted=counted, codes={"a": "new", "b": "b"})
+    first, second = plan.coverage(wanted, there, date(2026, 11, 24), counted=counted)
     assert (first.version, first.cells, first.run, first.within, first.oldest) == ("4.3.1", 3, 2, (1, 2), "2026-11-01")
     assert (first.five, first.changed) == (1, 1)
     assert (second.version, second.cells, second.run, second.oldest) == ("4.2.0", 1, 0, "")
