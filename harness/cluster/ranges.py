@@ -348,9 +348,6 @@ PRODUCERS_GO_WITH_RECORDS: Final = between(
     borders.PRODUCERS_OUTLIVE_RECORDS,
     "a leader forgets a producer with its records, and says so (1.0 to 2.3; KAFKA-5793, KAFKA-7190)",
 )
-PRODUCERS_BEGIN_ANEW: Final = since(
-    borders.UNKNOWN_PRODUCERS_TAKEN, "an abort may begin a new epoch (KIP-360, from 2.5 on)"
-)
 JAVA_TRIES_ONCE: Final = before(borders.JAVA_RETRIES, "retries is 0 by default (Java clients before 2.1)")
 JAVA_RETRIES: Final = VersionRange(
     "retries without end and no idempotence by default (Java clients 2.1 to 2.8, 3.0.0 and 3.1.0; KIP-91, KAFKA-13598)",
