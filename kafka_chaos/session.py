@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
-PROGRAM: Final = (sys.executable, "-P", "-m", "app")
+PROGRAM: Final = (sys.executable, "-P", "-m", "kafka_chaos")
 """`kafka-chaos` of the same environment; -P, since the directory of the tests may have a package `app` of its own."""
 PARENT_VARIABLE: Final = "KAFKA_CHAOS_PARENT"
 """Tells the program whose end is its end too (app/matrix.py)."""

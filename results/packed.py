@@ -14,6 +14,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LEDGER = Path("results", "ledger")
+PROGRAM = Path("kafka_chaos", "program")
+"""Where a wheel has the program's packages (kafka_chaos/__main__.py)."""
 
 
 class PackedLedger(BuildHookInterface):  # type: ignore[type-arg]  # of whatever configuration
@@ -25,7 +27,7 @@ class PackedLedger(BuildHookInterface):  # type: ignore[type-arg]  # of whatever
         for path in sorted((Path(self.root) / LEDGER).glob("*.jsonl")):
             packed = Path(self._folder.name) / f"{path.name}.gz"
             packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
-            build_data["force_include"][str(packed)] = str(LEDGER / packed.name)
+            build_data["force_include"][str(packed)] = str(PROGRAM / LEDGER / packed.name)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the compressed files, which are in the wheel."""

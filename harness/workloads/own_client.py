@@ -15,12 +15,13 @@ that is not listened to for a while loses nothing.
 from __future__ import annotations
 
 import functools
+import os
 import queue
 import shlex
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, TypeVar
@@ -46,9 +47,22 @@ LINES: Final = 2
 WORDS: Final = 400
 """Lines and characters of it that are told."""
 
+MODULES: Final = "PYTHONPATH"
+PROGRAM: Final = str(Path(__file__).resolve().parents[2])
+
 Told = TypeVar("Told", bound=Answer)
 Heard = Callable[[WithId | None], None]
 """Gets the answer to a command; None if there will be none. Called on the thread that reads."""
+
+
+def without_program(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment for somebody else's program: where modules of this one are is not in its PYTHONPATH.
+
+    An installation puts it there for its own processes (kafka_chaos/__main__.py), and its packages have common names.
+    """
+    kept = [place for place in environment.get(MODULES, "").split(os.pathsep) if place not in ("", PROGRAM)]
+    rest = {name: value for name, value in environment.items() if name != MODULES}
+    return rest | ({MODULES: os.pathsep.join(kept)} if kept else {})
 
 
 class OwnClient:
@@ -64,7 +78,11 @@ class OwnClient:
         complaints: IO[bytes] | int = subprocess.DEVNULL if stderr is None else stderr.open("ab")
         try:
             self._process = subprocess.Popen(
-                list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                env=without_program(os.environ),
             )
         except OSError as error:
             raise ClientFailed(f"{self._command} cannot be started: {error.strerror or error}") from None

@@ -24,11 +24,14 @@ from packaging.requirements import Requirement
 
 import results
 from app import extras
+from kafka_chaos import __main__ as program
 
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 30_000_000
 """Of all files that the installation has, compiled modules too."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROGRAM = f"kafka_chaos/{program.PROGRAM.name}"
+"""Where a wheel has the program's packages."""
 ELSEWHERE = {"jpype1": "jpype"}
 """Packages whose module has another name, apart from hyphens."""
 
@@ -43,16 +46,19 @@ def test_the_wheel_has_what_runs_showed(tmp_path: Path) -> None:
         carried = {name: file.getinfo(name).file_size for name in file.namelist()}
         (entries,) = (file.read(name).decode() for name in carried if name.endswith("entry_points.txt"))
     assert {"kafka_chaos/pytest_plugin.py", "kafka_chaos/session.py", "kafka_chaos/py.typed"} <= carried.keys()
+    assert "[console_scripts]\nkafka-chaos = kafka_chaos.__main__:main" in entries
+    # Beside those of others there is one package of ours: common names such as "app" stay inside it.
+    assert {name.partition("/")[0] for name in carried} == {"kafka_chaos", "kafka_chaos-0.1.0.dist-info"}
     assert "[pytest11]\nkafka-chaos = kafka_chaos.pytest_plugin" in entries
     data = [path for path in results.ROOT.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     assert results.ROOT / "told" / "museum-late-end.json" in data
     data = [path for path in data if path.parent.name != results.PICTURES]  # they are for pages, which a checkout makes
-    sizes = {f"results/{path.relative_to(results.ROOT)}": path.stat().st_size for path in data}
-    ledger = {name for name in sizes if name.startswith(f"results/{results.LEDGER}/")}
+    sizes = {f"{PROGRAM}/results/{path.relative_to(results.ROOT)}": path.stat().st_size for path in data}
+    ledger = {name for name in sizes if name.startswith(f"{PROGRAM}/results/{results.LEDGER}/")}
     assert {name: size for name, size in sizes.items() if name not in ledger}.items() <= carried.items()
     assert ledger
     assert {name for name in carried if f"/{results.LEDGER}/" in name} == {f"{name}.gz" for name in ledger}
-    assert not any(name.startswith(f"results/{results.PICTURES}/") for name in carried)
+    assert not any(name.startswith(f"{PROGRAM}/results/{results.PICTURES}/") for name in carried)
 
 
 def modules_of(names: list[str]) -> set[str]:

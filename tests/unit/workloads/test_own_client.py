@@ -89,6 +89,18 @@ def test_a_command_that_cannot_be_started(command: str, why: str) -> None:
         introduced(command)
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({}, {}),
+        ({"PYTHONPATH": own_client.PROGRAM}, {}),
+        ({"PYTHONPATH": f"{own_client.PROGRAM}:/mine:/yours", "A": "b"}, {"PYTHONPATH": "/mine:/yours", "A": "b"}),
+    ],
+)
+def test_a_client_does_not_find_our_modules_in_place_of_its_own(given: dict[str, str], kept: dict[str, str]) -> None:
+    assert own_client.without_program(given) == kept
+
+
 def test_who_a_client_is() -> None:
     assert introduced(" ".join(words("good"))).label == "stub 1.0"
 
