@@ -26,6 +26,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from checks.catalogue import LOST_WRITE
+from checks.disturbances import strikes
 from checks.excuses import truncates_to_high_watermark
 from evidence.basis import Basis
 from evidence.events import Checkpoint, Event, Moment, Partition
@@ -155,7 +156,8 @@ def at_stake(run: RunRecord, run_state: RunState, where: TopicPartition | None) 
     """The times, from and to, at which records of a partition were acknowledged that something can have lost."""
     states = run_state.states.get(where, ()) if where is not None else ()
     led = [(after.at_ns, after.at_ns) for before, after in pairwise(states) if before.leader != after.leader]
-    return widened([*run_state.struck, *led], reach_ns(run, run_state, where), AFTER_NS + _still_ns(run_state))
+    struck = [(one.inject_ns, one.until_ns) for one in run_state.faults if strikes(one)]
+    return widened([*struck, *led], reach_ns(run, run_state, where), AFTER_NS + _still_ns(run_state))
 
 
 def unnamed(run: RunRecord, found: Sequence[Finding]) -> list[str]:
@@ -214,7 +216,7 @@ def floors(run_state: RunState, where: TopicPartition | None) -> list[Floor]:
     states = run_state.states.get(where, ())
     replicas = {broker(number) for number in (states[0].replicas or states[0].isr)} if states else set()
     happened = sorted(
-        {at_ns for fault in run_state.faults if fault.proof_type.strikes for at_ns in (fault.inject_ns, fault.until_ns)}
+        {at_ns for fault in run_state.faults if strikes(fault) for at_ns in (fault.inject_ns, fault.until_ns)}
         | {after.at_ns for before, after in pairwise(states) if before.leader != after.leader}
     )
     found = []
