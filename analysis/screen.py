@@ -5,10 +5,11 @@ records are recognised in one scan, a row group at a time, with the help of one 
 The rows that remain are few enough for the exact checks (checks.anomalies), which find in them what they would find
 in the whole.
 
-A send is *plain* if it is ok, of no transaction, and lies above all plain sends before it of its process: in offset,
-in value, and not earlier invoked. So a process's plain sends are in order, and each has an offset and a value of its
-own. A poll is plain if it is ok, of no transaction, undamaged, and there is a plain send of that value at that
-offset. All other rows are *irregular*, and kept. Of the plain ones, those at these offsets are kept as well:
+A send is *plain* if it is ok, of no transaction, not answered late (checks.service.LATE_NS), and lies above all plain
+sends before it of its process: in offset, in value, and not earlier invoked. So a process's plain sends are in order,
+and each has an offset and a value of its own. A poll is plain if it is ok, of no transaction, undamaged, and there is a
+plain send of that value at that offset. All other rows are *irregular*, and kept. Of the plain ones, those at these
+offsets are kept as well:
 
     an irregular row has it, or a value whose plain send has it       duplicates, order, reads of what failed, …
     no plain poll has returned it                                     lost, unseen
@@ -50,6 +51,7 @@ import pyarrow.parquet as pq
 from analysis.prefetch import in_order
 from analysis.real_time_lag import Firsts
 from analysis.rows_needed import EndAnswers, RowsOwed
+from checks.service import LATE_NS
 from checks.view import SEQUENCE_BITS, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
@@ -448,8 +450,11 @@ def _sends(file: _File, group: int, rows: slice) -> tuple[Bools, Bools, Ints, di
     able = _is(columns["outcome"], count, schema.OK)
     if columns["transaction"] is not None:
         able &= _numbers(columns["transaction"], count) < 0
+    invoked_ns = _numbers(columns["invoked_ns"], count)
+    if file.largest(group, "completed_ns") - file.least(group, "invoked_ns") > LATE_NS:
+        able &= _numbers(file.read(group, "completed_ns")["completed_ns"], count) - invoked_ns <= LATE_NS
     identity = {name: _numbers(columns[name], count) for name in IDENTITY}
-    return _is(columns["kind"], count, schema.SEND), able, _numbers(columns["invoked_ns"], count), identity
+    return _is(columns["kind"], count, schema.SEND), able, invoked_ns, identity
 
 
 def _match(file: _File, work: _Work) -> bool:

@@ -18,9 +18,10 @@ from analysis.real_time_lag import real_time_lag
 from analysis.result import Result, Where
 from analysis.run_files import apart, record_of, run_state_of
 from analysis.trivially_clean import TriviallyClean
-from checks.anomaly import COPIES, DELETIONS, HISTORY, MIN_INSYNC, SHARE_GROUPS
+from checks.anomaly import COPIES, DELETIONS, HISTORY, MIN_INSYNC, SERVICE, SHARE_GROUPS
 from checks.catalogue import checks_of
 from checks.copies import Copies
+from checks.service import Service
 from checks.shares import NO_SHARE_GROUPS
 from checks.view import Ints, PartitionView, view_of
 from evidence.availability import FEWEST
@@ -113,6 +114,7 @@ class _Together:
     def _check(self, one: int, result: Result) -> None:
         view = self.view_of(one)  # of which there are no copies, no records were deleted, and the ISR was large enough
         given = {HISTORY: view, COPIES: Copies(), DELETIONS: (), MIN_INSYNC: (), SHARE_GROUPS: NO_SHARE_GROUPS}
+        given[SERVICE] = Service(self.run, run_state_of(self.run_dir, self.keys[one]), self.keys[one])
         check_partition(result, self.keys[one], given, lambda: view, clean=True)
 
 

@@ -5,7 +5,7 @@ nearly all hold nothing that a check could find. So those that share sealed file
 over the rows of all of them tell which are *trivially clean*:
 
     sends    all ok, of no transaction, each value and each offset once, no offset left out; of each process upward in
-             offset, value, operation and invocation
+             offset, value, operation and invocation; none is answered late (checks.service.LATE_NS)
     polls    all ok, undamaged, of no transaction, each of a value at the offset where it was sent; a process goes
              from each offset to the next
     each value was read, and every answer about the log's end, and every final read, lies beyond all of them
@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checks.service import LATE_NS
 from checks.view import NO_IDENTITY, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.spans import NEVER_NS
@@ -110,6 +111,7 @@ def look(table: pa.Table, key: Ints, count: int) -> TriviallyClean:
     sends = _rows(table, key, _is(table, "kind", schema.SEND))
     polls = _rows(table, key, _is(table, "kind", schema.POLL))
     fine = sends.sound & (sends.invoked_ns >= 0) & sends.steps(sends.op, 0) & sends.steps(sends.invoked_ns, 0)
+    fine &= sends.completed_ns - sends.invoked_ns <= LATE_NS
     irregular[sends.key[~(fine & sends.steps(sends.offset, 1) & sends.steps(sends.value, 1))]] = True
     irregular[polls.key[~(polls.sound & polls.steps(polls.op, 0) & polls.steps(polls.offset, 1, 1))]] = True
     irregular[_again(sends.key, sends.value)] = True

@@ -85,6 +85,7 @@ ANOMALIES: Final = frozenset(
         "unreadable",
         "unreplicated-acknowledgement",
         "unseen",
+        "unwritable",
     }
 )
 """What checks/anomalies/ has a function for."""

@@ -89,6 +89,8 @@ class Sends:
     invoked_ns: Ints
     completed_ns: Ints
     process: Ints
+    errors: Mapping[int, str] = field(default_factory=dict)
+    """By row, the error's name, of those that ended with one."""
 
     def __len__(self) -> int:
         return len(self.value)
@@ -387,6 +389,12 @@ def _codes(table: pa.Table, processes: pa.Array) -> Ints:
     return np.asarray(pc.fill_null(codes, -1).to_numpy(), dtype=np.int64)
 
 
+def _errors(table: pa.Table) -> dict[int, str]:
+    """By row, the name of the error that it ended with."""
+    rows = np.flatnonzero(pc.is_valid(table["error_name"]).to_numpy())
+    return dict(zip(rows.tolist(), table["error_name"].take(pa.array(rows)).to_pylist(), strict=True))
+
+
 def _of(table: pa.Table, *kinds: str) -> pa.Table:
     return table.filter(pc.is_in(table["kind"], value_set=pa.array(kinds, pa.string())))
 
@@ -456,6 +464,7 @@ def view_of(
             invoked_ns=_ints(sends, "invoked_ns"),
             completed_ns=send_completed_ns,
             process=_codes(sends, processes),
+            errors=_errors(sends),
         ),
         polls=Polls(
             value=value_of(_ints(polls, "producer"), _ints(polls, "sequence")),

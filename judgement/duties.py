@@ -135,9 +135,7 @@ def contradictions(
 def shortest_ns(run: RunRecord) -> int:
     """The shortest time after which a session of this run ends, or a follower lags, by the settings of any broker."""
     sessions = [
-        int(value)
-        for name, value in run.settings.items()
-        if name.rpartition(":")[2] in SESSIONS and value.isdigit()
+        int(value) for name, value in run.settings.items() if name.rpartition(":")[2] in SESSIONS and value.isdigit()
     ]
     return min(*(sessions or [LEAST_SESSION_MS]), lag_time_ms(run)) * 1_000_000
 

@@ -20,7 +20,7 @@ from analysis.result import Result
 from analysis.screen import Screened, scan
 from checks.anomaly import EVERY_ROW, HISTORY, KEPT_ROWS, REGISTRY, RowsNeeded, absent_if, anomaly
 from checks.view import Evidence, PartitionView, view_of
-from evidence.events import Container, Ends, Event, Log, Moment, Partition
+from evidence.events import Container, Ends, Event, Log, Moment, Note, Partition
 from evidence.history import record, seal
 from evidence.history.read import sealed_files
 from evidence.history.seal import seal_run
@@ -33,6 +33,7 @@ from tests.unit.checks.histories import Row, asked_end, assigned, final_read, po
 from tests.unit.kafkafiles.encode import R, batch, message
 from tests.unit.timelines import at
 
+SECOND = 1_000_000_000
 PLAIN = [(number, number) for number in range(12)]
 
 
@@ -81,6 +82,32 @@ def test_a_loss_is_kept_with_the_records_around_it(tmp_path: Path) -> None:
     assert found is not None
     assert {4, 5, 6} <= set(found.table["offset"].to_pylist())
     assert not {2, 8} & set(found.table["offset"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"completed_ns": 360 * SECOND},
+        {"outcome": "fail", "offset": None, "error_name": "NOT_ENOUGH_REPLICAS", "completed_ns": 301 * SECOND},
+        {"outcome": "info", "offset": None, "error_name": "_MSG_TIMED_OUT", "completed_ns": 305 * SECOND},
+    ],
+    ids=["late", "refused", "given up"],
+)
+def test_a_record_that_nobody_takes_for_no_reason_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Row
+) -> None:
+    load = _load(invoked_ns=300 * SECOND)
+    load[5] |= columns
+    reads = _reads([one for one in range(12) if load[one]["offset"] == one])
+    run_dir = _sealed(tmp_path / "run", {"producer-1": load, "reader-1": [*reads, final_read(12)]})
+    run_dir.timeline.unlink()
+    with Timeline(run_dir.timeline) as written:
+        state = Partition(source="zookeeper", topic="t", partition=0, leader=1, leader_epoch=0, isr=(1, 2))
+        written.append(at(SECOND, state))
+        written.append(at(400 * SECOND, Note(text="the end")))
+    found = [_result(run_dir, monkeypatch, large=large) for large in (True, False)]
+    assert found[0] == found[1]
+    assert [(one.anomaly, one.count) for one in found[0].findings] == [("unwritable", 1)]
 
 
 @pytest.mark.parametrize("reader", ["reader-1", "reader-2"], ids=["a reader", "one that was given nothing"])

@@ -15,6 +15,7 @@ from analysis.across import in_one_process
 from analysis.check import check_piece
 from analysis.pieces import Piece, pieces
 from analysis.result import Result, merge
+from checks.service import LATE_NS
 from evidence.events import Ends, Event, Log, Moment
 from evidence.findings import Findings
 from evidence.history import schema, seal
@@ -115,6 +116,7 @@ CHANGES: dict[str, Callable[[Rows], None]] = {
     "polls go back": _set("reader-2", 1, op=10 * IRREGULAR),
     "the log ended before": _set("reader-2", -1, offset=RECORDS - 1),
     "a broker answered less": _set("reader-2", -2, offset=RECORDS - 1),
+    "an answer that came late": _set("producer-1", 2, completed_ns=LATE_NS + 100),
     "an error is named": _set("reader-1", 1, error_name="_TIMED_OUT"),
     "an input was processed": _other(schema.PROCESSED, offset=1, producer=2, sequence=1),
     "an offset was committed": _other(schema.OFFSETS, offset=9),
