@@ -37,6 +37,7 @@ from analysis.together import TOGETHER, look_together
 from checks import claims
 from checks.anomalies.delete_records import confirmed
 from checks.anomalies.min_insync import too_small
+from checks.anomalies.stuck_reader import nobody_waits, starved_by_machine
 from checks.anomalies.unwritable import by_machine
 from checks.anomaly import (
     CLUSTER,
@@ -134,6 +135,9 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
     result.problems += (*unsent(view, copies, seen.sent), *differing_outputs(view))
     if (held_up := by_machine(view, service)) is not None:
         result.problems.append(Problem("the machine may be why records were not acknowledged in time", detail=held_up))
+    read = view if nobody_waits(view, service) else whole()
+    if (starved := starved_by_machine(read, service)) is not None:
+        result.problems.append(Problem("the machine may be why records were not read in time", detail=starved))
     result.statistics["replica_records"] += sum(
         segment.records for copy in copies.copies for segment in copy.replica.segments
     )

@@ -15,7 +15,7 @@ offsets are kept as well:
     no plain poll has returned it                                     lost, unseen
     a reader stepped there, or left, other than to offset + 1,
         or stepped over it, in one stay of the partition              skips, returns
-    it is the furthest that was read, or a process's first
+    it is the furthest that was read, a process's first, or what a reader was given last
     it lies at or beyond the end that a final read came to        lost after it was read
 
 With an offset all its plain rows are kept; plain values and plain offsets are one to one, so nothing that is kept has
@@ -495,6 +495,8 @@ def _match(file: _File, work: _Work) -> bool:
         steps.append(irregular_steps[:stepped].copy())
         changes.append(op[read.change])
     work.furthest = max(work.furthest, int(state[2]))
+    if state[0] >= 0:
+        work.keep[int(state[0]) - work.base] = 1
     in_order = np.sort(np.concatenate(changes))
     _keep_steps(np.concatenate(steps), in_order, work)
     work.firsts[file.process] = [one.within_a_stay(in_order) for one in firsts]

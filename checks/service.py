@@ -41,7 +41,7 @@ from evidence.own_ends import MAY_END_IT
 from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.run_state import LATE_TIMES, UP, RunState
-from evidence.spans import NEVER_NS, Span, common, widened
+from evidence.spans import NEVER_NS, Span, common, overlap, widened
 from evidence.subjects import place_of
 
 REQUEST_MS: Final = 30_000
@@ -93,13 +93,17 @@ class Service:
         library = next((one.library for one in self.run.processes if one.name == client), None)
         return self.run.own_client is not None and library in (None, self.run.client)
 
+    def calm(self, span: Span, client: str) -> bool:
+        """Whether nothing may have held up this client in some time."""
+        return not any(overlap(span, one) for one in self.disturbed(client))
+
     def refused_by_machine(self, flight: Span) -> bool:
         """Whether a follower may have lagged, unseen, because the machine held somebody up before this refusal."""
         before_ns = after_ns(self.run, "isr-shrink")
         return self._held_up_ns((flight[0] - before_ns, flight[1])) >= SHARE * lag_time_ms(self.run) * 1e6
 
     def given_up_by_machine(self, flight: Span) -> bool:
-        """Whether the machine held somebody up for half of the time after which a record was given up."""
+        """Whether the machine held somebody up for half of the time after which somebody gave up."""
         return self._held_up_ns(flight) >= SHARE * (flight[1] - flight[0])
 
     def late_by_machine(self, flight: Span) -> bool:

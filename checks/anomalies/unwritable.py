@@ -3,8 +3,8 @@
 No record is lost by it and no reader is told anything wrong, and yet producers stand still. What a step sends by itself
 that step judges. Of the records of a load nobody else asks.
 
-When an answer is owed stands in checks/service.py. Errors count that a leader gives, or a client gives itself for want
-of an answer, where something is the matter with the cluster (`UNAVAILABLE`). A record that is too large, or a topic
+When an answer is owed stands in checks/service.py. Errors count that a leader gives, or a client gives itself because
+there was no answer, where something is the matter with the cluster (`UNAVAILABLE`). A record that is too large, or a topic
 that is not there, is not among them, nor is anything that happens to a transaction. An idempotent producer's sequence
 is out of order also where the broker has forgotten its state: because nothing was sent for long, or because its records
 are gone (KIP-360). So that error counts only where nothing was set for that and nobody deleted records. After how long
@@ -23,7 +23,7 @@ from checks.service import LATE_NS, Service
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, identity_of, sender
 from evidence.basis import Basis
 from evidence.events import RecordsDeleted, of
-from evidence.spans import Span
+from evidence.spans import Span, overlap
 from evidence.text import plural
 
 FORGOTTEN: Final = "OUT_OF_ORDER_SEQUENCE_NUMBER"
@@ -83,7 +83,7 @@ def _unserved(view: PartitionView, service: Service, rows: list[int]) -> Iterato
             continue
         if client not in disturbed:
             disturbed[client] = service.disturbed(client)
-        if not any(begin_ns <= flight[1] and flight[0] <= end_ns for begin_ns, end_ns in disturbed[client]):
+        if not any(overlap(flight, span) for span in disturbed[client]):
             yield Unserved(row, why, by_machine(flight))
 
 

@@ -598,10 +598,7 @@ def stale_controller_refused(evidence: RunEvidence) -> Judged:
             wrong.append(rows[-1])
         known[life] = max([known.get(life, 0), *(int(told[1]) for told in (heard, followed) if told is not None)])
     return judged(
-        rows,
-        wrong,
-        plural(len(rows), "request") + " of old controllers, refused",
-        "no broker refused a request of an old controller",
+        rows, wrong, plural(len(rows), "request") + " refused", "no broker refused a request of an old controller"
     )
 
 

@@ -179,6 +179,25 @@ def test_what_is_not_trivially_clean_is_checked_by_itself(
 
 
 @pytest.mark.parametrize(
+    ("given", "kind", "apart"),
+    [("reader-1", "consumer", [IRREGULAR]), ("reader-2", "consumer", []), ("reader-1", "producer", [])],
+    ids=["one that stops", "one that reads to the end", "no consumer"],
+)
+def test_a_partition_of_which_a_consumer_got_not_all_is_checked_by_itself(
+    given: str, kind: str, apart: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    histories = _clean()
+    row = {"kind": schema.ASSIGN, "outcome": "ok", "partition": IRREGULAR, "op": 0, "completed_ns": 1}
+    histories[given].insert(0, row)
+    run_dir = _sealed(tmp_path / "run", histories)
+    facts = read_json(run_dir.run_json)
+    facts["processes"] = [one | ({"kind": kind} if one["name"] == given else {}) for one in facts["processes"]]
+    write_json(run_dir.run_json, facts)
+    assert _by_itself(run_dir, monkeypatch) == apart
+    assert _same(run_dir)
+
+
+@pytest.mark.parametrize(
     "event",
     [
         Log(node="broker-1", event="truncate", topic="t", partition=IRREGULAR, offset=2, line="Truncating"),
