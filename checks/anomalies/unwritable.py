@@ -4,11 +4,11 @@ No record is lost by it and no reader is told anything wrong, and yet producers 
 that step judges. Of the records of a load nobody else asks.
 
 When an answer is owed stands in checks/service.py. Errors count that a leader gives, or a client gives itself because
-there was no answer, where something is the matter with the cluster (`UNAVAILABLE`). A record that is too large, or a topic
-that is not there, is not among them, nor is anything that happens to a transaction. An idempotent producer's sequence
-is out of order also where the broker has forgotten its state: because nothing was sent for long, or because its records
-are gone (KIP-360). So that error counts only where nothing was set for that and nobody deleted records. After how long
-a client of the user's own gives a record up nobody knows, so of these only what leaders answered counts.
+there was no answer, where something is the matter with the cluster (`UNAVAILABLE`). A record that is too large, or a
+topic that is not there, is not among them, nor is anything that happens to a transaction. An idempotent producer's
+sequence is out of order also where the broker has forgotten its state: because nothing was sent for long, or because
+its records are gone (KIP-360). So that error counts only where nothing was set for that and nobody deleted records.
+After how long a client of the user's own gives a record up nobody knows, so of these only what leaders answered counts.
 """
 
 from __future__ import annotations
