@@ -37,9 +37,23 @@ from analysis.together import TOGETHER, look_together
 from checks import claims
 from checks.anomalies.delete_records import confirmed
 from checks.anomalies.min_insync import too_small
-from checks.anomaly import CLUSTER, COPIES, DELETIONS, GROUPS, HISTORY, MIN_INSYNC, SETTINGS, SHARE_GROUPS, Reads
+from checks.anomalies.stuck_reader import nobody_waits, starved_by_machine
+from checks.anomalies.unwritable import by_machine
+from checks.anomaly import (
+    CLUSTER,
+    COPIES,
+    DELETIONS,
+    GROUPS,
+    HISTORY,
+    MIN_INSYNC,
+    SERVICE,
+    SETTINGS,
+    SHARE_GROUPS,
+    Reads,
+)
 from checks.catalogue import LOST_WRITE, UNSEEN, checks_of
 from checks.copies import Copies
+from checks.service import Service
 from checks.settled_operations import NOTHING_SETTLED
 from checks.shares import share_group_state
 from checks.view import (
@@ -103,6 +117,7 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
     where = (piece.topic, piece.partition)
     run_state = run_state_of(run_dir, where)
     seen, copies = see(run_dir, run, piece, run_state, history, result)
+    service = Service(run, run_state, where)
     view, whole = seen.view, seen.whole if seen.left_out else lambda: seen.view
     result.problems += seen.history.problems
     given: dict[Reads, Any] = {
@@ -110,6 +125,7 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
         COPIES: copies,
         DELETIONS: confirmed(run_state, *where),
         MIN_INSYNC: too_small(run, run_state, *where),
+        SERVICE: service,
         SHARE_GROUPS: share_group_state(run, run_state, *where),
     }
     check_partition(result, where, given, whole)
@@ -117,6 +133,11 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
     lag = real_time_lag(view, seen.left_out.firsts if seen.left_out else None)
     result.lags += [] if lag is None else [lag]
     result.problems += (*unsent(view, copies, seen.sent), *differing_outputs(view))
+    if (held_up := by_machine(view, service)) is not None:
+        result.problems.append(Problem("the machine may be why records were not acknowledged in time", detail=held_up))
+    read = view if nobody_waits(view, service) else whole()
+    if (starved := starved_by_machine(read, service)) is not None:
+        result.problems.append(Problem("the machine may be why records were not read in time", detail=starved))
     result.statistics["replica_records"] += sum(
         segment.records for copy in copies.copies for segment in copy.replica.segments
     )

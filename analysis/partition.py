@@ -23,6 +23,7 @@ from checks.view import (
     Ints,
     Membership,
     PartitionView,
+    closed_of,
     endings_of,
     ends_of,
     outputs_read,
@@ -172,8 +173,8 @@ def _kept(
 
 
 def circumstances(run: RunRecord, history: History) -> dict[str, Any]:
-    """The arguments of `view_of` that come from the run's record: isolation levels, groups, and histories that are
-    missing.
+    """The arguments of `view_of` that come from the run's record: isolation levels, groups, histories that are
+    missing, and when processes ended.
     """
     kinds = {process.name: process.kind for process in run.processes}
     torn = {problem.process for problem in history.problems}
@@ -188,6 +189,7 @@ def circumstances(run: RunRecord, history: History) -> dict[str, Any]:
         "readers_missing": any(kinds.get(name, "consumer") != "producer" for name in torn),
         "writers_missing": any(kinds.get(name, "producer") in WRITERS for name in torn),
         "torn": torn,
+        "closed_ns": closed_of(history.operations),
     }
 
 

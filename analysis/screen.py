@@ -5,16 +5,17 @@ records are recognised in one scan, a row group at a time, with the help of one 
 The rows that remain are few enough for the exact checks (checks.anomalies), which find in them what they would find
 in the whole.
 
-A send is *plain* if it is ok, of no transaction, and lies above all plain sends before it of its process: in offset,
-in value, and not earlier invoked. So a process's plain sends are in order, and each has an offset and a value of its
-own. A poll is plain if it is ok, of no transaction, undamaged, and there is a plain send of that value at that
-offset. All other rows are *irregular*, and kept. Of the plain ones, those at these offsets are kept as well:
+A send is *plain* if it is ok, of no transaction, not answered late (checks.service.LATE_NS), and lies above all plain
+sends before it of its process: in offset, in value, and not earlier invoked. So a process's plain sends are in order,
+and each has an offset and a value of its own. A poll is plain if it is ok, of no transaction, undamaged, and there is a
+plain send of that value at that offset. All other rows are *irregular*, and kept. Of the plain ones, those at these
+offsets are kept as well:
 
     an irregular row has it, or a value whose plain send has it       duplicates, order, reads of what failed, …
     no plain poll has returned it                                     lost, unseen
     a reader stepped there, or left, other than to offset + 1,
         or stepped over it, in one stay of the partition              skips, returns
-    it is the furthest that was read, or a process's first
+    it is the furthest that was read, a process's first, or what a reader was given last
     it lies at or beyond the end that a final read came to        lost after it was read
 
 With an offset all its plain rows are kept; plain values and plain offsets are one to one, so nothing that is kept has
@@ -50,6 +51,7 @@ import pyarrow.parquet as pq
 from analysis.prefetch import in_order
 from analysis.real_time_lag import Firsts
 from analysis.rows_needed import EndAnswers, RowsOwed
+from checks.service import LATE_NS
 from checks.view import SEQUENCE_BITS, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.history.read import PLAIN_SCHEMA, WORDS
@@ -448,8 +450,11 @@ def _sends(file: _File, group: int, rows: slice) -> tuple[Bools, Bools, Ints, di
     able = _is(columns["outcome"], count, schema.OK)
     if columns["transaction"] is not None:
         able &= _numbers(columns["transaction"], count) < 0
+    invoked_ns = _numbers(columns["invoked_ns"], count)
+    if file.largest(group, "completed_ns") - file.least(group, "invoked_ns") > LATE_NS:
+        able &= _numbers(file.read(group, "completed_ns")["completed_ns"], count) - invoked_ns <= LATE_NS
     identity = {name: _numbers(columns[name], count) for name in IDENTITY}
-    return _is(columns["kind"], count, schema.SEND), able, _numbers(columns["invoked_ns"], count), identity
+    return _is(columns["kind"], count, schema.SEND), able, invoked_ns, identity
 
 
 def _match(file: _File, work: _Work) -> bool:
@@ -490,6 +495,8 @@ def _match(file: _File, work: _Work) -> bool:
         steps.append(irregular_steps[:stepped].copy())
         changes.append(op[read.change])
     work.furthest = max(work.furthest, int(state[2]))
+    if state[0] >= 0:
+        work.keep[int(state[0]) - work.base] = 1
     in_order = np.sort(np.concatenate(changes))
     _keep_steps(np.concatenate(steps), in_order, work)
     work.firsts[file.process] = [one.within_a_stay(in_order) for one in firsts]

@@ -18,11 +18,13 @@ from analysis.real_time_lag import real_time_lag
 from analysis.result import Result, Where
 from analysis.run_files import apart, record_of, run_state_of
 from analysis.trivially_clean import TriviallyClean
-from checks.anomaly import COPIES, DELETIONS, HISTORY, MIN_INSYNC, SHARE_GROUPS
+from checks.anomalies.stuck_reader import CONSUMER
+from checks.anomaly import COPIES, DELETIONS, HISTORY, MIN_INSYNC, SERVICE, SHARE_GROUPS
 from checks.catalogue import checks_of
 from checks.copies import Copies
+from checks.service import Service
 from checks.shares import NO_SHARE_GROUPS
-from checks.view import Ints, PartitionView, view_of
+from checks.view import Ints, PartitionView, closed_of, view_of
 from evidence.availability import FEWEST
 from evidence.findings import OK, CheckResult
 from evidence.history.read import (
@@ -59,7 +61,9 @@ def look_together(work: Sequence[tuple[int, Piece]]) -> tuple[dict[int, Result],
         return {}, {}
     place_at = {where: place for place, where in small}
     rows = _Together(run_dir, run, keys, history, *found)
-    seen = trivially_clean.look(rows.table, rows.key, len(keys))
+    consumers = {one.name for one in run.of_kind(CONSUMER)}
+    closed_ns = {name: at_ns for name, at_ns in closed_of(history.operations).items() if name in consumers}
+    seen = trivially_clean.look(rows.table, rows.key, len(keys), closed_ns)
     own = apart(run_dir)
     plain = [one for one in np.flatnonzero(seen.clean).tolist() if "{}-{}".format(*keys[one]) not in own]
     rest = sorted(set(range(len(keys))) - set(plain))
@@ -113,6 +117,7 @@ class _Together:
     def _check(self, one: int, result: Result) -> None:
         view = self.view_of(one)  # of which there are no copies, no records were deleted, and the ISR was large enough
         given = {HISTORY: view, COPIES: Copies(), DELETIONS: (), MIN_INSYNC: (), SHARE_GROUPS: NO_SHARE_GROUPS}
+        given[SERVICE] = Service(self.run, run_state_of(self.run_dir, self.keys[one]), self.keys[one])
         check_partition(result, self.keys[one], given, lambda: view, clean=True)
 
 

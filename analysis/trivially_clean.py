@@ -5,9 +5,10 @@ nearly all hold nothing that a check could find. So those that share sealed file
 over the rows of all of them tell which are *trivially clean*:
 
     sends    all ok, of no transaction, each value and each offset once, no offset left out; of each process upward in
-             offset, value, operation and invocation
+             offset, value, operation and invocation; none is answered late (checks.service.LATE_NS)
     polls    all ok, undamaged, of no transaction, each of a value at the offset where it was sent; a process goes
              from each offset to the next
+    a process that did not read the last value had been given something shortly before it ended
     each value was read, and every answer about the log's end, and every final read, lies beyond all of them
     no other rows but reservations, assignments and revocations; no error is named
     the timeline has no copies of the partition and no truncation of its log
@@ -19,7 +20,7 @@ real-time lag is looked at; every other is checked as always.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,7 +28,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checks.view import NO_IDENTITY, Bools, Ints, value_of
+from checks.anomalies.last_stable_offset import STUCK_NS
+from checks.service import LATE_NS
+from checks.view import NEVER_CLOSED, NO_IDENTITY, Bools, Ints, value_of
 from evidence.history import schema
 from evidence.spans import NEVER_NS
 
@@ -101,15 +104,16 @@ def _rows(table: pa.Table, key: Ints, which: Bools) -> _RowsOfKind:
     )
 
 
-def look(table: pa.Table, key: Ints, count: int) -> TriviallyClean:
+def look(table: pa.Table, key: Ints, count: int, closed_ns: Mapping[str, int] = NEVER_CLOSED) -> TriviallyClean:
     """Look at the rows of `count` partitions, those of each together (evidence.history.read.shared_rows); `key` is the
-    number of each row's partition, ascending.
+    number of each row's partition, ascending. `closed_ns`: when consumers ended properly.
     """
     irregular = np.zeros(count, np.bool_)
     irregular[key[~_is(table, "kind", *KNOWN) | pc.is_valid(table["error_name"]).to_numpy()]] = True
     sends = _rows(table, key, _is(table, "kind", schema.SEND))
     polls = _rows(table, key, _is(table, "kind", schema.POLL))
     fine = sends.sound & (sends.invoked_ns >= 0) & sends.steps(sends.op, 0) & sends.steps(sends.invoked_ns, 0)
+    fine &= sends.completed_ns - sends.invoked_ns <= LATE_NS
     irregular[sends.key[~(fine & sends.steps(sends.offset, 1) & sends.steps(sends.value, 1))]] = True
     irregular[polls.key[~(polls.sound & polls.steps(polls.op, 0) & polls.steps(polls.offset, 1, 1))]] = True
     irregular[_again(sends.key, sends.value)] = True
@@ -118,6 +122,7 @@ def look(table: pa.Table, key: Ints, count: int) -> TriviallyClean:
     irregular[polls.key[at < 0]] = True
     read = np.bincount(at[at >= 0], minlength=len(sends.key)) > 0
     irregular[sends.key[place.order][~read]] = True
+    irregular[_left_behind(table, key, place.last, closed_ns)] = True
     ends = table.filter(pa.array(_is(table, "kind", *ANSWERS)))
     of_end, offset = key[_is(table, "kind", *ANSWERS)], _numbers(ends, "offset")
     irregular[of_end[~_is(ends, "outcome", schema.OK) | (offset <= place.last[of_end])]] = True
@@ -130,6 +135,26 @@ def look(table: pa.Table, key: Ints, count: int) -> TriviallyClean:
         final=final,
         lag_ns=_lags(sends, polls, place.order, at, count),
     )
+
+
+def _left_behind(table: pa.Table, key: Ints, last: Ints, closed_ns: Mapping[str, int]) -> Ints:
+    """The partitions that a process was given, and of which it got not all, and nothing for long before it ended."""
+    which = _is(table, "kind", schema.POLL, schema.ASSIGN)
+    rows, key = table.filter(pa.array(which)), key[which]
+    names = pc.dictionary_encode(rows["process"].combine_chunks())
+    ended_ns = np.array([closed_ns.get(name, NONE) for name in names.dictionary.to_pylist()], np.int64)
+    code = names.indices.to_numpy(zero_copy_only=False)
+    if not len(key) or not (ended_ns >= 0).any():
+        return np.zeros(0, np.int64)
+    # Of each process and partition the latest row and the furthest offset, NONE if it was only given the partition.
+    place, at = np.unique(key * len(ended_ns) + code, return_inverse=True)
+    latest_ns, read = np.full(len(place), NONE, np.int64), np.full(len(place), NONE, np.int64)
+    np.maximum.at(latest_ns, at, _numbers(rows, "completed_ns"))
+    np.maximum.at(read, at, np.where(_is(rows, "kind", schema.POLL), _numbers(rows, "offset"), NONE))
+    given = np.bincount(at, _is(rows, "kind", schema.ASSIGN)) > 0
+    own, until_ns = place // len(ended_ns), ended_ns[place % len(ended_ns)]
+    stuck = given & (read < last[own]) & (until_ns - latest_ns >= STUCK_NS)
+    return np.asarray(own[stuck & (until_ns >= 0)], np.int64)
 
 
 def _again(key: Ints, number: Ints) -> Ints:

@@ -9,10 +9,15 @@ asks a checkout by its files what its modules are called: it knows every layout 
     anomalies   name → definition, source, basis, when it is permitted
     cells       a cell of the audit's matrix, in words → what must and may come of it, and what that rests on
     judge       a file of those that judge → each of its functions, classes and constants → a digest of its code
+    sequences   a file of scenarios → each of its functions, classes and constants → a digest of its code
 
 The judge is what holds a run against the statements: the code of claims and anomalies, excuses, duties, and the account
 of what held when, which these ask. Its files are read and not imported. A digest is of the code alone: comments,
 docstrings and layout are no part of it (a definition that is a docstring stands in its catalogue).
+
+A sequence is what a scenario does: its steps, its cluster, topics and settings. A scenario could be made to ask less
+although it states the same. What it states is no part of these digests, for that is compared by itself. What the steps'
+words do (harness/run/) is no part of them either.
 
 Before there were bases the source is the scenario's, and the basis is empty.
 """
@@ -34,6 +39,11 @@ JUDGES = ("checks", "judgement", "evidence")
 """The packages that judge. Reports, which follow the verdict, lie in folders of these names."""
 REPORTS = ("report",)
 THE_REST = "the rest of the module"
+SCENARIOS = "scenarios"
+STATE = ("Documented", "Outcome", "Rule")
+"""What makes a statement."""
+STATED = ("basis", "claim", "documented", "operator", "sentence", "source", "why")
+"""Arguments that state something, or that are words for readers."""
 
 
 def registry(checkout: Path) -> dict[str, Any]:
@@ -47,6 +57,7 @@ def registry(checkout: Path) -> dict[str, Any]:
         "anomalies": catalogue(import_module("checks.catalogue" if rooms else "evidence.anomalies")),
         "cells": dict(sorted(cells(checkout))),
         "judge": {path: parts for path, parts in sorted(judge(checkout)) if parts},
+        "sequences": {path: parts for path, parts in sorted(sequences(checkout)) if parts},
     }
 
 
@@ -110,7 +121,24 @@ def judge(checkout: Path) -> Iterator[tuple[str, dict[str, str]]]:
                 yield str(name), digests(path.read_text(encoding="utf-8"))
 
 
-def digests(source: str) -> dict[str, str]:
+def sequences(checkout: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The parts of each file of scenarios, with the digest of each, whatever they state."""
+    for path in (checkout / SCENARIOS).rglob("*.py"):
+        yield str(path.relative_to(checkout)), digests(path.read_text(encoding="utf-8"), stated=False)
+
+
+class _Unstated(ast.NodeTransformer):
+    """Takes away what a scenario states, and what it says of itself."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        called = node.func.id if isinstance(node.func, ast.Name) else ""
+        if called in STATE:
+            return ast.Constant(value=None)
+        node.keywords = [one for one in node.keywords if one.arg not in STATED]
+        return self.generic_visit(node)
+
+
+def digests(source: str, *, stated: bool = True) -> dict[str, str]:
     r"""The digest of each function, class and constant at the top of a module, by its name.
 
     >>> plain = "def late(ns):\n    return ns > 5"
@@ -120,9 +148,17 @@ def digests(source: str) -> dict[str, str]:
     False
     >>> [*digests("import os\nAFTER_NS: int = 5\nclass A: ...")]
     ['AFTER_NS', 'A']
+
+    Without what is `stated`, of a scenario:
+
+    >>> steps = "@scenario(name='s', documented={}, claim='It is {}.')\ndef steps(run):\n    run.send({})"
+    >>> one, same, other = (steps.format(*each) for each in (("a", "so", 1), ("b", "not", 1), ("a", "so", 2)))
+    >>> digests(one, stated=False) == digests(same, stated=False) != digests(other, stated=False)
+    True
     """
     codes: dict[str, list[str]] = {}
-    for statement in ast.parse(source).body:
+    module = ast.parse(source)
+    for statement in (module if stated else _Unstated().visit(module)).body:
         if not isinstance(statement, ast.Import | ast.ImportFrom) and not _is_words(statement):
             for name in _names_of(statement):
                 codes.setdefault(name, []).append(ast.dump(_without_words(statement)))

@@ -11,6 +11,8 @@ shown, in words that say in which direction it goes:
 - *judged otherwise*: the same is stated, and the code is another that holds runs against it: a claim's, an anomaly's,
   an excuse, a duty, or the account of what held when. Which way that goes no program can tell, so each part is named,
   and somebody has to read it. One that only moved is not named.
+- *run otherwise*: the same is stated, and what a scenario does is other code: its steps, its cluster or its settings. A
+  sequence that asks less shows less. Each part is named here too.
 - *rests on*: the same is stated from another source.
 
 The registry of a commit is made by its own code, in a process of its own, in a folder with its files (app/registry.py).
@@ -33,16 +35,26 @@ from typing import Any, Final, Literal
 from evidence.errors import UsageError
 from evidence.text import plural
 
-Direction = Literal["widened", "narrowed", "turned", "judged otherwise", "rests on"]
-DIRECTIONS: Final[tuple[Direction, ...]] = ("widened", "narrowed", "turned", "judged otherwise", "rests on")
+Direction = Literal["widened", "narrowed", "turned", "judged otherwise", "run otherwise", "rests on"]
+DIRECTIONS: Final[tuple[Direction, ...]] = (
+    "widened",
+    "narrowed",
+    "turned",
+    "judged otherwise",
+    "run otherwise",
+    "rests on",
+)
+CODE: Final = ("judged otherwise", "run otherwise")
+"""What is told of code: each part of it by name."""
 Registry = Mapping[str, Any]
 Stated = Mapping[str, Any]
 LIMIT_S: Final = 300
 NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 WORKING_TREE: Final = "the working tree"
 SHOWN: Final = 6
-"""Of the places in which a change is the same so many are named; of the judge's parts each one."""
+"""Of the places in which a change is the same so many are named; of parts of code each one."""
 KINDS: Final = (
+    ("scenarios/", "sequences"),
     ("claims", "claims"),
     ("anomalies", "anomalies"),
     ("excuses", "excuses"),
@@ -51,7 +63,7 @@ KINDS: Final = (
     ("judgement", "verdicts"),
     ("evidence", "the account of what held when"),
 )
-"""What a file of the judge has, by the first of these words that its path has; else what all checks share."""
+"""What a file of code has, by the first of these words that its path has; else what all checks share."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -121,7 +133,8 @@ def compared(old: Registry, new: Registry) -> list[StatementChange]:
         *_entries("claim", old["claims"], new["claims"]),
         *_entries("anomaly", old["anomalies"], new["anomalies"]),
         *_cells(old["cells"], new["cells"]),
-        *_judges(old.get("judge", {}), new.get("judge", {})),
+        *_codes(old.get("judge", {}), new.get("judge", {}), "judged otherwise"),
+        *_codes(old.get("sequences", {}), new.get("sequences", {}), "run otherwise"),
     ]
     return sorted(set(found), key=lambda one: (DIRECTIONS.index(one.direction), one))
 
@@ -262,8 +275,10 @@ def _cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Statement
             yield StatementChange(direction, what, how, key)
 
 
-def _judges(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> Iterator[StatementChange]:
-    """Which parts of the judge are other code. One that moved to another file, under its name, is not."""
+def _codes(
+    old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]], direction: Direction
+) -> Iterator[StatementChange]:
+    """Which parts of files are other code. One that moved to another file, under its name, is not."""
     moved = _moved(old, new)
     for path in sorted({*old, *new}):
         before, after = old.get(path, {}), new.get(path, {})
@@ -271,7 +286,7 @@ def _judges(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str,
             if before.get(name) == after.get(name) or name in moved:
                 continue
             how = "is new" if name not in before else "is not there any more" if name not in after else "is other code"
-            yield StatementChange("judged otherwise", f"{kind_of(path)}, {path}", how, name)
+            yield StatementChange(direction, f"{kind_of(path)}, {path}", how, name)
 
 
 def _moved(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> set[str]:
@@ -290,10 +305,12 @@ def _moved(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, 
 
 
 def kind_of(path: str) -> str:
-    """What a file of the judge has.
+    """What a file of code has.
 
     >>> kind_of("checks/claims/storage/logs.py"), kind_of("checks/disturbances.py"), kind_of("checks/view.py")
     ('claims', 'excuses', 'what checks share')
+    >>> kind_of("scenarios/lag/baseline.py")
+    'sequences'
     """
     return next((kind for word, kind in KINDS if word in path), "what checks share")
 
@@ -314,7 +331,7 @@ def as_text(found: Sequence[StatementChange], old: str, new: str, *, sources: bo
         grouped: dict[tuple[str, str], list[str]] = {}
         for one in of_it:
             grouped.setdefault((one.what, one.how), []).append(one.where)
-        shown = None if direction == "judged otherwise" else SHOWN
+        shown = None if direction in CODE else SHOWN
         lines += [f"  {what}: {how}{_places(where, shown)}" for (what, how), where in grouped.items()]
     return "\n".join(lines)
 

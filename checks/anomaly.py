@@ -92,6 +92,8 @@ DELETIONS: Final = Reads("Sequence[evidence.events.RecordsDeleted]", "partition"
 """The answers to requests to delete records of one partition that still hold (delete_records.confirmed)."""
 MIN_INSYNC: Final = Reads("Sequence[checks.anomalies.min_insync.TooSmall]", "partition", (METADATA,))
 """When the ISR of one partition was known to be too small for acks=all (min_insync.too_small)."""
+SERVICE: Final = Reads("checks.service.Service", "partition", (METADATA,))
+"""When one partition owes its clients an answer: nothing has happened that may hold one up (service.Service)."""
 SHARE_GROUPS: Final = Reads("checks.shares.ShareGroupState", "partition", (METADATA,))
 """What coordinators said of the share groups of one partition (shares.share_group_state)."""
 CLUSTER: Final = Reads("evidence.run_state.RunState", "run", (METADATA,), METADATA)

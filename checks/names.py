@@ -76,6 +76,7 @@ ANOMALIES: Final = frozenset(
         "state-store-leak",
         "stuck-isr",
         "stuck-last-stable-offset",
+        "stuck-reader",
         "torn-transaction",
         "transaction-half-committed",
         "two-controllers-in-one-epoch",
@@ -85,6 +86,7 @@ ANOMALIES: Final = frozenset(
         "unreadable",
         "unreplicated-acknowledgement",
         "unseen",
+        "unwritable",
     }
 )
 """What checks/anomalies/ has a function for."""

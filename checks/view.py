@@ -89,6 +89,8 @@ class Sends:
     invoked_ns: Ints
     completed_ns: Ints
     process: Ints
+    errors: Mapping[int, str] = field(default_factory=dict)
+    """By row, the error's name, of those that ended with one."""
 
     def __len__(self) -> int:
         return len(self.value)
@@ -163,6 +165,7 @@ class Ending:
 
 
 NO_GROUPS: Final[Mapping[str, Membership]] = {}
+NEVER_CLOSED: Final[Mapping[str, int]] = {}
 Endings = Mapping[tuple[str, int], Ending]
 """By process and number."""
 
@@ -237,6 +240,10 @@ class PartitionView:
     """None if there was no final read, or it did not reach the end."""
     assignments: Mapping[int, Ints] = field(default_factory=dict)
     """By process: the ops at which it was given or lost this partition, ascending."""
+    held: Mapping[int, int] = field(default_factory=dict)
+    """By process: when it was given this partition, of those that had it to the end."""
+    closed_ns: Mapping[str, int] = field(default_factory=dict)
+    """By the name of a process: when it ended properly."""
     uncommitted_readers: frozenset[int] = frozenset()
     """Processes that read at the isolation level read_uncommitted."""
     readers_missing: bool = False
@@ -387,6 +394,12 @@ def _codes(table: pa.Table, processes: pa.Array) -> Ints:
     return np.asarray(pc.fill_null(codes, -1).to_numpy(), dtype=np.int64)
 
 
+def _errors(table: pa.Table) -> dict[int, str]:
+    """By row, the name of the error that it ended with."""
+    rows = np.flatnonzero(pc.is_valid(table["error_name"]).to_numpy())
+    return dict(zip(rows.tolist(), table["error_name"].take(pa.array(rows)).to_pylist(), strict=True))
+
+
 def _of(table: pa.Table, *kinds: str) -> pa.Table:
     return table.filter(pc.is_in(table["kind"], value_set=pa.array(kinds, pa.string())))
 
@@ -423,12 +436,13 @@ def view_of(
     settled: Settled = NOTHING_SETTLED,
     elsewhere: Elsewhere = not_asked,
     outputs_read: bool = False,
+    closed_ns: Mapping[str, int] = NEVER_CLOSED,
 ) -> PartitionView:
     """The view of one topic-partition's rows (evidence.history.read.PLAIN_SCHEMA), of all processes.
 
     `endings` says how transactions ended, one that is not among them being unknown; with None each row already has its
     transaction's outcome. `settled` is what other partitions prove of operations of unknown outcome. `outputs_read`:
-    whether the final reader told what the run's outputs were made from.
+    whether the final reader told what the run's outputs were made from. `closed_ns`: when processes ended properly.
     """
     sends, polls = _of(table, schema.SEND), _of(table, schema.POLL)
     reserves = _of(table, schema.RESERVE).to_pylist()
@@ -456,6 +470,7 @@ def view_of(
             invoked_ns=_ints(sends, "invoked_ns"),
             completed_ns=send_completed_ns,
             process=_codes(sends, processes),
+            errors=_errors(sends),
         ),
         polls=Polls(
             value=value_of(_ints(polls, "producer"), _ints(polls, "sequence")),
@@ -478,6 +493,8 @@ def view_of(
         assignments={
             int(process): np.sort(changed_at[changed_by == process]) for process in np.unique(changed_by).tolist()
         },
+        held=_held(changes, changed_by, changed_at),
+        closed_ns=closed_ns,
         uncommitted_readers=frozenset(names.index(name) for name in uncommitted_readers if name in names),
         readers_missing=readers_missing,
         writers_missing=writers_missing,
@@ -495,6 +512,20 @@ def view_of(
         settled=settled,
         elsewhere=elsewhere,
     )
+
+
+def _held(changes: pa.Table, process: Ints, op: Ints) -> dict[int, int]:
+    """When each process was given a partition that it did not have to give back, from the rows of such changes."""
+    given, done_ns = _is(changes, "kind", schema.ASSIGN), _ints(changes, "completed_ns")
+    order = np.lexsort((op, process))
+    last = order[np.append(np.diff(process[order]) != 0, True)] if len(order) else order
+    return {int(process[row]): int(done_ns[row]) for row in last.tolist() if given[row] and done_ns[row] >= 0}
+
+
+def closed_of(operations: pa.Table) -> dict[str, int]:
+    """When each process ended properly, from the rows of no partition (evidence.history.read.History.operations)."""
+    rows = _of(operations, schema.CLOSE).select(["process", "completed_ns"]).drop_null()
+    return dict(zip(rows["process"].to_pylist(), rows["completed_ns"].to_pylist(), strict=True))
 
 
 def member_steps(table: pa.Table, groups: Mapping[str, Membership], endings: Endings | None) -> tuple[MemberStep, ...]:

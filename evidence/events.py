@@ -810,6 +810,7 @@ LogKind = Literal[
     "election",
     "unclean-election",
     "stale-controller",
+    "controller-request",
     "controller-refused",
     "controller-found",
     "controller-moved",

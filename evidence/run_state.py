@@ -231,11 +231,6 @@ class RunState:
         """Each fault with its proof, in the order of injection."""
         return faults_of(self.events)
 
-    @property
-    def struck(self) -> list[Span]:
-        """How long each fault lasted that may have disturbed a node that serves clients."""
-        return [(one.inject_ns, one.until_ns) for one in self.faults if one.proof_type.strikes]
-
     def proved(self, proof_type: type[P]) -> Iterator[tuple[FaultFact, P]]:
         """The faults that were proved by a proof of this type, each with it, in the order of injection."""
         return ((one, one.proof) for one in self.faults if isinstance(one.proof, proof_type))

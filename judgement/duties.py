@@ -13,7 +13,9 @@ Some contradictions are of time: something took too long, or did not come within
 should have lasted. A machine that stood still meanwhile (harness/observers/machine.py) may have taken that time, so
 such a one is not observed: it is a doubt. What did not come within its limit had to come in time in which the machine
 ran, so the harness waits as much longer as it stood still (harness/patience.py). If all of the limit but a tenth was
-such time, or four limits passed, nothing is excused.
+such time, or four limits passed, nothing is excused. A state that a session's end may have brought about is excused by
+a machine that stood still shortly before, for half of the time that a session lasts or a follower may lag. A broker
+that stood still for less was heard in time.
 
 A doubt is also a time that is over its bound by no more than what the machine held up in that very time. That is the
 sum of what it stood still, and of what some process waited for a CPU (`Waits`). When a step of Kafka waited for a CPU
@@ -37,9 +39,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checks.claim import CONTRADICTED
+from checks.claims.replication.isr import lag_time_ms
 from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Duty, Witness, of
 from evidence.findings import ClaimResult
+from evidence.run import RunRecord
 from evidence.run_state import LATE_TIMES, RunState
 from evidence.spans import NEVER_NS, Span, overlap_ns, within
 from judgement.scope import ALL, EVERYTHING, Doubt, Scope
@@ -52,6 +56,9 @@ SHARE: Final = 0.1
 """A limit is many times what the thing takes: that so much of it is missing is no reason that it did not come."""
 SESSIONS_NS: Final = 60_000_000_000
 """What the cluster states at a moment may come of a session that ended so long before, at most."""
+SESSIONS: Final = ("zookeeper.session.timeout.ms", "broker.session.timeout.ms")
+LEAST_SESSION_MS: Final = 6000
+"""The shortest default of these: zookeeper.session.timeout.ms before 2.5 (KIP-537)."""
 BEFORE_NS: Final = 1_000_000_000
 """What begins when a machine goes on again may have begun late."""
 SOURCES: Final[Mapping[str, Witness]] = {"zookeeper": "metadata", "kraft": "metadata", "docker": "processes"}
@@ -117,10 +124,20 @@ class Contradiction:
         return next((doubt for doubt in doubts if doubt.scope.touches(self.scope)), None)
 
 
-def contradictions(run_state: RunState, judged: Iterable[ClaimResult], *, duties: bool = True) -> list[Contradiction]:
+def contradictions(
+    run: RunRecord, run_state: RunState, judged: Iterable[ClaimResult], *, duties: bool = True
+) -> list[Contradiction]:
     """Of the claims that were `judged` and of the duties that the steps checked, those that were not done."""
     of_claims = [_of_claim(one) for one in judged if one.outcome == CONTRADICTED]
-    return of_claims + ([_of_duty(one) for one in undone(run_state)] if duties else [])
+    return of_claims + ([_of_duty(one, shortest_ns(run)) for one in undone(run_state)] if duties else [])
+
+
+def shortest_ns(run: RunRecord) -> int:
+    """The shortest time after which a session of this run ends, or a follower lags, by the settings of any broker."""
+    sessions = [
+        int(value) for name, value in run.settings.items() if name.rpartition(":")[2] in SESSIONS and value.isdigit()
+    ]
+    return min(*(sessions or [LEAST_SESSION_MS]), lag_time_ms(run)) * 1_000_000
 
 
 def undone(run_state: RunState) -> list[Duty]:
@@ -183,13 +200,13 @@ def _spans(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, int, int]]:
             yield begin_ns - BEFORE_NS, begin_ns + round(took_ms * 1e6), max(1, round(over_ms * 1e6 / 2))
 
 
-def _of_duty(duty: Duty) -> Contradiction:
+def _of_duty(duty: Duty, session_ns: int) -> Contradiction:
     scope = Scope(witnesses=frozenset({duty.witness}), begin_ns=duty.at_ns, end_ns=duty.at_ns)
     spans: tuple[tuple[int, int, int], ...] = ()
     if duty.limit_ms is not None and duty.since_ns is not None:
         spans = _waited_for(duty.since_ns, duty.at_ns, round(duty.limit_ms * 1e6))
     elif duty.witness == "metadata" and duty.of_sessions:  # one ended, or a replica lagged
-        spans = ((duty.at_ns - SESSIONS_NS, duty.at_ns, 1),)
+        spans = ((duty.at_ns - SESSIONS_NS, duty.at_ns, session_ns // 2),)
     return Contradiction(text=in_words(duty), scope=scope, spans=spans)
 
 

@@ -11,7 +11,8 @@ when it struck, and nothing that was safe by then. So of a load only those recor
 - that did not lie, when nothing had happened yet that can have lost them, below the high watermark which every replica
   had checkpointed, or had when replicas were copied. That was before the first fault, or later, when all were in sync
   again. No documented sequence loses these, but for a loss of power: a high watermark says that replicas have a record,
-  and not that their disks do.
+  and not that their disks do;
+- that a leader can have acknowledged whose records can be lost, and not its successor (judgement/acknowledgers.py).
 
 A loss of power takes what no disk had only where it took all of the ISR. Where a member was spared, which has all that
 was acknowledged, what may be lost is what an election and a truncation may lose, and no more.
@@ -26,6 +27,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from checks.catalogue import LOST_WRITE
+from checks.disturbances import strikes
 from checks.excuses import truncates_to_high_watermark
 from evidence.basis import Basis
 from evidence.events import Checkpoint, Event, Moment, Partition
@@ -36,6 +38,7 @@ from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.run_state import RunState
 from evidence.spans import NEVER_NS, Span, widened, within
+from judgement import acknowledgers
 from kafkafiles.checkpoints import HIGH_WATERMARKS
 
 SHOWN: Final = 5
@@ -120,6 +123,13 @@ def _beyond_expected(run: RunRecord, run_state: RunState, finding: Finding) -> I
         )
     if not _power_took_isr(run_state, finding.where):
         yield from _below_every_high_watermark(run_state, finding, of_loads)
+    if of_others := list(acknowledgers.kept(run_state, finding.where, of_loads)):
+        terms = sorted({(term.node, term.epoch) for _, able in of_others for term in able})
+        who = ", ".join(f"{node} in epoch {epoch}" for node, epoch in terms)
+        yield (
+            f"{LOST_WRITE} in {finding.place}: {_names([row for row, _ in of_others])} lost, and no leader that can "
+            f"have acknowledged them ({who}) can have lost them"
+        )
 
 
 def reach_ns(run: RunRecord, run_state: RunState, where: TopicPartition | None) -> int:
@@ -155,7 +165,8 @@ def at_stake(run: RunRecord, run_state: RunState, where: TopicPartition | None) 
     """The times, from and to, at which records of a partition were acknowledged that something can have lost."""
     states = run_state.states.get(where, ()) if where is not None else ()
     led = [(after.at_ns, after.at_ns) for before, after in pairwise(states) if before.leader != after.leader]
-    return widened([*run_state.struck, *led], reach_ns(run, run_state, where), AFTER_NS + _still_ns(run_state))
+    struck = [(one.inject_ns, one.until_ns) for one in run_state.faults if strikes(one)]
+    return widened([*struck, *led], reach_ns(run, run_state, where), AFTER_NS + _still_ns(run_state))
 
 
 def unnamed(run: RunRecord, found: Sequence[Finding]) -> list[str]:
@@ -214,7 +225,7 @@ def floors(run_state: RunState, where: TopicPartition | None) -> list[Floor]:
     states = run_state.states.get(where, ())
     replicas = {broker(number) for number in (states[0].replicas or states[0].isr)} if states else set()
     happened = sorted(
-        {at_ns for fault in run_state.faults if fault.proof_type.strikes for at_ns in (fault.inject_ns, fault.until_ns)}
+        {at_ns for fault in run_state.faults if strikes(fault) for at_ns in (fault.inject_ns, fault.until_ns)}
         | {after.at_ns for before, after in pairwise(states) if before.leader != after.leader}
     )
     found = []

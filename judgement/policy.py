@@ -366,7 +366,7 @@ def judge(
     judged = [one for one in known.claims if one.name in stated.claims]
     found = classify(run, run_state, known, stated, contradicted)
     doubted = doubts(run, run_state, findings, damaged, analysis_failure, stated.documented.required)
-    undone = contradictions(run_state, judged, duties=not stated.observed)
+    undone = contradictions(run, run_state, judged, duties=not stated.observed)
     weighed = weigh(run, stated, found, judged, doubted, undone, run_state)
     verdict, reasons = decide(weighed)
     sound = not weighed.failure and not weighed.doubts

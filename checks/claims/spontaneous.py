@@ -187,12 +187,12 @@ def by_cause(
     run_state: RunState, run: RunRecord, where: TopicPartition | None = None
 ) -> tuple[list[Change], list[Change]]:
     """The changes that something of the run explains, and those that nothing does (of one partition, or of all)."""
-    acts, starts = list(_acts(run_state)), list(_starts(run_state))
+    acting, starting = list(acts(run_state)), list(starts(run_state))
     explained, spontaneous = list[Change](), list[Change]()
     for one in changes(run_state, run, where):
         later_ns = after_ns(run, one.what)
-        caused = any(cause.explains(one, later_ns) for cause in acts)
-        caused = caused or any(cause.explains(one, SETTLED_NS) for cause in starts)
+        caused = any(cause.explains(one, later_ns) for cause in acting)
+        caused = caused or any(cause.explains(one, SETTLED_NS) for cause in starting)
         (explained if caused else spontaneous).append(one)
     return explained, spontaneous
 
@@ -205,7 +205,7 @@ def spontaneous(run_state: RunState, run: RunRecord) -> list[Change]:
 # What explains a change
 
 
-def _acts(run_state: RunState) -> Iterator[Cause]:
+def acts(run_state: RunState) -> Iterator[Cause]:
     """What of the run may bring a change about, as long as it lasts and `after_ns` longer."""
     for fault in run_state.faults:
         if not issubclass(fault.proof_type, OF_CLIENTS):
@@ -293,7 +293,7 @@ def _reassigned_ns(run_state: RunState, asked: Reassign) -> int:
     return next((one.at_ns for one in done), NEVER_NS)
 
 
-def _starts(run_state: RunState) -> Iterator[Cause]:
+def starts(run_state: RunState) -> Iterator[Cause]:
     """From the start of each broker until it is registered, the starts of who coordinates (a voter that begins may ask
     to be elected before it has heard the leader), and when each partition was new.
     """

@@ -23,6 +23,8 @@ What each event means, and what it does not:
 - `unclean-election`: the controller elected a replica outside the ISR. From 1.1 to 3.x with ZooKeeper nothing says so;
   the partition's states do.
 - `stale-controller`: a broker refused a request because its controller's epoch was old.
+- `controller-request`: from 2.4 on a broker began to do what a controller asked it to; the line has the controller's
+  epoch. Up to 1.1 `become-leader` and `become-follower` have it.
 - `controller-refused`, `controller-found`: with ZooKeeper and at DEBUG, a broker tried to become the controller and was
   refused, because another had made /controller, or heard before it tried that another had.
 - `controller-moved`: with ZooKeeper, a controller gave up what it was about, because a newer controller has written the
@@ -207,6 +209,11 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = tuple(
             "stale-controller",
             " controller epoch is ",
             r"(?:epoch \d+ is old|old controller .*)\. Latest known controller",
+        ),
+        (
+            "controller-request",
+            "Stopped fetchers as part of ",
+            r"as part of .*request .*from controller \d+ epoch \d+ .* for \d+ partitions",
         ),
         ("controller-refused", " instead of broker ", r"was elected as (?:leader|controller) instead of broker \d+"),
         ("controller-found", "INFO New leader is ", r"INFO New leader is \d+ "),

@@ -9,7 +9,10 @@ cleanly, from the ISR.
 
 If a leader had checkpointed the new high watermark before it died, it keeps the record when it returns, and another
 replica has a different record at the same offset (KIP-101's second scenario). So the record is sent just after a
-checkpoint was written.
+checkpoint was written. A kill that takes longer than until the next one cannot be excluded from outside, and then the
+replicas differ, on each of these versions. A leader checkpoints its own high watermark, and a broker that returns
+truncates to that (ReplicaManager.checkpointHighWatermarks and makeFollowers, 0.8.2.2 to 0.10.2.2;
+AbstractFetcherThread.truncateToHighWatermark, 2.2.2 to 3.8.0, for partitions without epochs).
 
 A follower learns the new high watermark from its next fetch response, up to replica.fetch.wait.max.ms later on an idle
 partition. We raise that setting to widen this window.

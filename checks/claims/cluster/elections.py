@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, Final
@@ -568,17 +569,36 @@ def controller_replaced_in_time(evidence: RunEvidence) -> Judged:
     )
 
 
+FOLLOWS: Final = ("controller-request", "become-leader", "become-follower")
+"""Lines that may say whose request a broker follows."""
+FOLLOWED: Final = re.compile(r"from controller \d+ epoch (\d+)")
+LATEST: Final = re.compile(r"Latest known controller epoch is (\d+)")
+
+
 @claim(
     "stale-controller-refused",
     source="ReplicaManager.becomeLeaderOrFollower: STALE_CONTROLLER_EPOCH (0.8.2.2 to 3.9.2)",
     basis=Basis.SOURCE,
 )
 def stale_controller_refused(evidence: RunEvidence) -> Judged:
-    """A broker refuses requests of a controller of an earlier epoch."""
-    refused = [one for one in of(evidence.run_state.events, Log) if one.event == "stale-controller"]
-    rows = [{"node": one.node, "at_ns": one.at_ns, "line": one.line} for one in refused]
+    """A broker refuses requests of a controller of an earlier epoch.
+
+    It says so in its log. It does what no controller of an earlier epoch asks for than it has heard of since it was
+    started: brokers log whose request they follow up to 1.1 and from 2.4 on.
+    """
+    rows, wrong, known = list[dict[str, Any]](), list[dict[str, Any]](), dict[tuple[str, int], int]()
+    for one in of(evidence.run_state.events, Log):
+        heard = LATEST.search(one.line) if one.event == "stale-controller" else None
+        followed = FOLLOWED.search(one.line) if one.event in FOLLOWS else None
+        life = (one.node, evidence.run_state.undisturbed_since(one.node, one.at_ns))
+        if one.event == "stale-controller":
+            rows.append({"node": one.node, "at_ns": one.at_ns, "line": one.line})
+        if followed is not None and int(followed[1]) < known.get(life, 0):
+            rows.append({"node": one.node, "at_ns": one.at_ns, "line": one.line, "epoch_known": known[life]})
+            wrong.append(rows[-1])
+        known[life] = max([known.get(life, 0), *(int(told[1]) for told in (heard, followed) if told is not None)])
     return judged(
-        rows, (), plural(len(rows), "request") + " refused", "no broker refused a request of an old controller"
+        rows, wrong, plural(len(rows), "request") + " refused", "no broker refused a request of an old controller"
     )
 
 

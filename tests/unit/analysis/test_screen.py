@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ from analysis.result import Result
 from analysis.screen import Screened, scan
 from checks.anomaly import EVERY_ROW, HISTORY, KEPT_ROWS, REGISTRY, RowsNeeded, absent_if, anomaly
 from checks.view import Evidence, PartitionView, view_of
-from evidence.events import Container, Ends, Event, Log, Moment, Partition
+from evidence.events import Container, Ends, Event, Log, Moment, Note, Partition
 from evidence.history import record, seal
 from evidence.history.read import sealed_files
 from evidence.history.seal import seal_run
-from evidence.rundir import RunDir
+from evidence.rundir import RunDir, read_json, write_json
 from evidence.timeline import Timeline
 from tests.properties import examples
 from tests.records import STATED
@@ -33,6 +34,7 @@ from tests.unit.checks.histories import Row, asked_end, assigned, final_read, po
 from tests.unit.kafkafiles.encode import R, batch, message
 from tests.unit.timelines import at
 
+SECOND = 1_000_000_000
 PLAIN = [(number, number) for number in range(12)]
 
 
@@ -81,6 +83,57 @@ def test_a_loss_is_kept_with_the_records_around_it(tmp_path: Path) -> None:
     assert found is not None
     assert {4, 5, 6} <= set(found.table["offset"].to_pylist())
     assert not {2, 8} & set(found.table["offset"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"completed_ns": 360 * SECOND},
+        {"outcome": "fail", "offset": None, "error_name": "NOT_ENOUGH_REPLICAS", "completed_ns": 301 * SECOND},
+        {"outcome": "info", "offset": None, "error_name": "_MSG_TIMED_OUT", "completed_ns": 305 * SECOND},
+    ],
+    ids=["late", "refused", "given up"],
+)
+def test_a_record_that_nobody_takes_for_no_reason_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Row
+) -> None:
+    load = _load(invoked_ns=300 * SECOND)
+    load[5] |= columns
+    reads = _reads([one for one in range(12) if load[one]["offset"] == one])
+    run_dir = _sealed(tmp_path / "run", {"producer-1": load, "reader-1": [*reads, final_read(12)]})
+    run_dir.timeline.unlink()
+    with Timeline(run_dir.timeline) as written:
+        state = Partition(source="zookeeper", topic="t", partition=0, leader=1, leader_epoch=0, isr=(1, 2))
+        written.append(at(SECOND, state))
+        written.append(at(400 * SECOND, Note(text="the end")))
+    found = [_result(run_dir, monkeypatch, large=large) for large in (True, False)]
+    assert found[0] == found[1]
+    assert [(one.anomaly, one.count) for one in found[0].findings] == [("unwritable", 1)]
+
+
+@pytest.mark.parametrize("read", [3, 0, 12], ids=["it stops", "it gets nothing", "it reads all"])
+def test_a_consumer_that_is_given_no_more_is_found_as_in_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int
+) -> None:
+    now_ns = time.monotonic_ns()  # when the histories say that their processes ended
+    load = _load(invoked_ns=now_ns - 30 * SECOND, completed_ns=now_ns - 29 * SECOND)
+    given = assigned() | {"completed_ns": now_ns - 31 * SECOND, "op": 0}
+    own = [polled(one, one, op=1 + one // 3, completed_ns=now_ns - 28 * SECOND) for one in range(read)]
+    rest = [row | {"completed_ns": now_ns - SECOND} for row in _reads(list(range(12)))]
+    run_dir = _sealed(tmp_path / "run", {"producer-1": load, "reader-1": [given, *own], "reader-2": rest})
+    facts = read_json(run_dir.run_json)
+    (own_process,) = (one for one in facts["processes"] if one["name"] == "reader-1")
+    own_process["kind"] = "consumer"
+    write_json(run_dir.run_json, facts)
+    run_dir.timeline.unlink()
+    with Timeline(run_dir.timeline) as written:
+        state = Partition(source="zookeeper", topic="t", partition=0, leader=1, leader_epoch=0, isr=(1, 2))
+        written.append(at(now_ns - 100 * SECOND, state))
+        written.append(at(now_ns + 60 * SECOND, Note(text="the end")))
+    found = [_result(run_dir, monkeypatch, large=large) for large in (True, False)]
+    assert found[0] == found[1]
+    names = [one.anomaly for one in found[0].findings]
+    assert names == ([] if read == 12 else ["stuck-reader"])
 
 
 @pytest.mark.parametrize("reader", ["reader-1", "reader-2"], ids=["a reader", "one that was given nothing"])

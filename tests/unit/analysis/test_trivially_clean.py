@@ -15,6 +15,7 @@ from analysis.across import in_one_process
 from analysis.check import check_piece
 from analysis.pieces import Piece, pieces
 from analysis.result import Result, merge
+from checks.service import LATE_NS
 from evidence.events import Ends, Event, Log, Moment
 from evidence.findings import Findings
 from evidence.history import schema, seal
@@ -115,6 +116,7 @@ CHANGES: dict[str, Callable[[Rows], None]] = {
     "polls go back": _set("reader-2", 1, op=10 * IRREGULAR),
     "the log ended before": _set("reader-2", -1, offset=RECORDS - 1),
     "a broker answered less": _set("reader-2", -2, offset=RECORDS - 1),
+    "an answer that came late": _set("producer-1", 2, completed_ns=LATE_NS + 100),
     "an error is named": _set("reader-1", 1, error_name="_TIMED_OUT"),
     "an input was processed": _other(schema.PROCESSED, offset=1, producer=2, sequence=1),
     "an offset was committed": _other(schema.OFFSETS, offset=9),
@@ -173,6 +175,25 @@ def test_what_is_not_trivially_clean_is_checked_by_itself(
     CHANGES[what](histories)
     run_dir = _sealed(tmp_path / "run", histories)
     assert _by_itself(run_dir, monkeypatch) == [IRREGULAR]
+    assert _same(run_dir)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "apart"),
+    [("reader-1", "consumer", [IRREGULAR]), ("reader-2", "consumer", []), ("reader-1", "producer", [])],
+    ids=["one that stops", "one that reads to the end", "no consumer"],
+)
+def test_a_partition_of_which_a_consumer_got_not_all_is_checked_by_itself(
+    given: str, kind: str, apart: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    histories = _clean()
+    row = {"kind": schema.ASSIGN, "outcome": "ok", "partition": IRREGULAR, "op": 0, "completed_ns": 1}
+    histories[given].insert(0, row)
+    run_dir = _sealed(tmp_path / "run", histories)
+    facts = read_json(run_dir.run_json)
+    facts["processes"] = [one | ({"kind": kind} if one["name"] == given else {}) for one in facts["processes"]]
+    write_json(run_dir.run_json, facts)
+    assert _by_itself(run_dir, monkeypatch) == apart
     assert _same(run_dir)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import app
-from app.registry import judge
+from app.registry import judge, sequences
 from app.statements import StatementChange, as_json, as_text, base_of, compared, registry_of, summary
 from evidence.errors import UsageError
 
@@ -146,11 +146,66 @@ def test_the_same_change_on_many_versions_is_one_line() -> None:
         new["scenarios"]["s"]["default"][f"v{number}"] = OUTCOME | {"claims": []}
     found = compared(old, new)
     text = as_text(found, "a", "b")
-    assert summary(found) == "8 widened, 0 narrowed, 0 turned, 0 judged otherwise; 0 statements from another source"
+    assert summary(found) == (
+        "8 widened, 0 narrowed, 0 turned, 0 judged otherwise, 0 run otherwise; 0 statements from another source"
+    )
     assert text.splitlines()[-1] == (
         "  scenario s, case default: the claim leader-elected-from-isr is dropped [v0; v1; v2; v3; v4; v5 and 2 more]"
     )
     assert len(as_json(found, "a", "b")["changes"]) == 8
+
+
+SEQUENCE = {"sequences": {"scenarios/s.py": {"steps": "a1", "CLUSTER": "b1"}}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"steps": "a1", "CLUSTER": "b1"}, []),
+        ({"steps": "a2", "CLUSTER": "b1"}, [("run otherwise", "is other code")]),
+        ({"steps": "a1"}, [("run otherwise", "is not there any more")]),
+        ({"steps": "a1", "CLUSTER": "b1", "more": "c1"}, [("run otherwise", "is new")]),
+    ],
+    ids=["the same", "other steps", "less", "more"],
+)
+def test_a_sequence_that_changed_is_named(parts: dict[str, str], told: list[tuple[str, str]]) -> None:
+    new = registry() | {"sequences": {"scenarios/s.py": parts}}
+    assert directions(new, registry() | SEQUENCE) == told
+
+
+SCENARIO = '''"""Words."""
+KEPT = Documented(claims=["quick"], source="KIP-1", basis=Basis.KIP)
+CLUSTER = ClusterPlan(brokers=3)
+@scenario(name="s", claim="It is kept.", documented=[KEPT, Documented(required=LOST)], cluster=CLUSTER)
+def steps(run):
+    run.freeze(1)
+    run.claim("it is kept", True)
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('claims=["quick"]', "claims=[]", set()),
+        ("It is kept.", "It is lost.", set()),
+        ("required=LOST", "allowed=LOST", set()),
+        ("Words.", "Other words.", set()),
+        ("brokers=3", "brokers=5", {"CLUSTER"}),
+        ("run.freeze(1)", "run.freeze(2)", {"steps"}),
+        ('    run.claim("it is kept", True)\n', "", {"steps"}),
+        ("cluster=CLUSTER", "cluster=OTHER", {"steps"}),
+    ],
+)
+def test_what_a_sequence_does_is_told_apart_from_what_it_states(
+    tmp_path: Path, old: str, new: str, told: set[str]
+) -> None:
+    found = []
+    for number, text in enumerate((SCENARIO, SCENARIO.replace(old, new))):
+        folder = tmp_path / str(number) / "scenarios"
+        folder.mkdir(parents=True)
+        (folder / "s.py").write_text(text)
+        found.append(dict(sequences(folder.parent))["scenarios/s.py"])
+    assert {name for name in found[0] if found[0][name] != found[1].get(name)} == told
 
 
 def test_other_sources_are_counted_and_told_on_request() -> None:

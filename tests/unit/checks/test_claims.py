@@ -512,7 +512,41 @@ def test_the_preferred_leader_is_elected(after: list[Event], outcome: str) -> No
 REFUSED = Log(node="broker-1", event="stale-controller", line="Latest known controller epoch is 2")
 
 
-@pytest.mark.parametrize(("events", "outcome"), [([REFUSED], HELD), ([truncated(1)], NOT_OBSERVED)])
+def follows(epoch: int, node: str = "broker-1") -> Log:
+    line = f"Stopped fetchers as part of become-follower request from controller 3 epoch {epoch} with correlation id 1"
+    return Log(node=node, event="controller-request", line=f"{line} for 4 partitions")
+
+
+COMPLETED = "Broker 1 completed LeaderAndIsr request correlationId 9 from controller 1 epoch 1 for the become-follower"
+OBEYED = Log(node="broker-1", event="become-follower", line=f"{COMPLETED} transition for partition t-2")
+ANEW = Container(node="broker-1", action="start", time_nano=1)
+
+
+@pytest.mark.parametrize(
+    ("events", "outcome"),
+    [
+        ([REFUSED], HELD),
+        ([follows(1), follows(2), REFUSED, follows(2)], HELD),
+        ([truncated(1)], NOT_OBSERVED),
+        ([follows(1), follows(2)], NOT_OBSERVED),
+        ([follows(2), follows(1)], CONTRADICTED),
+        ([REFUSED, OBEYED], CONTRADICTED),
+        ([follows(2), OBEYED], CONTRADICTED),
+        ([follows(2), follows(1, "broker-2"), REFUSED], HELD),
+        ([follows(2), ANEW, follows(1), REFUSED], HELD),
+    ],
+    ids=[
+        "refused",
+        "and the newer one followed",
+        "nothing",
+        "only the newer one",
+        "followed",
+        "refused and followed",
+        "followed by 0.11",
+        "by a broker that had not heard",
+        "by a broker that was started anew",
+    ],
+)
 def test_a_stale_controller_is_refused(events: list[Event], outcome: str) -> None:
     assert judged("stale-controller-refused", *events).outcome == outcome
 

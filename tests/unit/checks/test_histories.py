@@ -24,7 +24,6 @@ TESTS = (
     "tests/unit/evidence/test_watermark_steps.py",
 )
 NEVER_CONTRADICTED = {
-    "stale-controller-refused": "a request that is not refused is not in any log",
     "unknown-record-comes-late": "one that is not written afterwards was written before, or is lost: neither is wrong",
 }
 

@@ -492,7 +492,8 @@ Kind = Literal["a limit", "a moment", "an acknowledgement", "a time", "no time"]
         ("a limit", 30, 37, "unknown"),
         ("a limit", 30, 33, "unexpected"),
         ("a limit", 90, 99, "unexpected"),
-        ("a moment", 30, 32, "unknown"),
+        ("a moment", 30, 34, "unknown"),
+        ("a moment", 30, 32, "unexpected"),
         ("a moment", 5, 7, "unexpected"),
         ("an acknowledgement", 30, 79, "unexpected"),
         ("a time", 21, 23, "unknown"),
@@ -865,8 +866,34 @@ def test_h8_what_a_leader_acknowledges_long_after_the_fault_is_not_at_stake(ackn
     assert judged.unexpected == (() if covered else ("lost-write",))
 
 
+@pytest.mark.parametrize(("kind", "covered"), [("freeze", True), ("freeze-client", False), ("kill-client", False)])
+def test_a_fault_of_a_client_puts_no_record_at_stake(kind: str, covered: bool) -> None:
+    judged = judge(load_at_stake(), struck((20, 30), kind=kind), losing(25))
+    assert judged.unexpected == (() if covered else ("lost-write",))
+
+
 @pytest.mark.parametrize(("of_sessions", "expected"), [(True, "unknown"), (False, "unexpected")])
 def test_a_stall_excuses_what_sessions_decide_and_nothing_else(of_sessions: bool, expected: str) -> None:
     duty = Duty(name="the partition waits for its ISR", held=False, witness="metadata", of_sessions=of_sessions)
-    still = at(31 * SECOND, Stillness(begin_ns=30 * SECOND, late_ms=1000))
-    assert judge(KAFKA, [still, at(80 * SECOND, duty)], found()).verdict == expected
+    assert judge(KAFKA, [still(30, 34), at(80 * SECOND, duty)], found()).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "stood_s", "expected"),
+    [
+        ({"broker.session.timeout.ms": "4000"}, 1.9, "unexpected"),
+        ({"broker.session.timeout.ms": "4000"}, 2.1, "unknown"),
+        ({"broker.session.timeout.ms": "9000", "2:broker.session.timeout.ms": "4000"}, 2.1, "unknown"),
+        ({"broker.session.timeout.ms": "9000", "replica.lag.time.max.ms": "1000"}, 0.6, "unknown"),
+        ({}, 2.9, "unexpected"),
+        ({}, 3.1, "unknown"),
+    ],
+    ids=["less", "half a session", "of one broker", "half a lag", "by default less", "by default half of it"],
+)
+def test_a_stall_excuses_a_state_if_it_lasted_for_half_a_session(
+    settings: dict[str, str], stood_s: float, expected: str
+) -> None:
+    duty = Duty(name="the small side refuses", held=False, witness="metadata")
+    run = KAFKA | {"settings": settings}
+    assert judge(run, [still(21, 21 + stood_s), at(80 * SECOND, duty)], found()).verdict == expected
+    assert judge(run, [still(10, 10 + stood_s), at(80 * SECOND, duty)], found()).verdict == "unexpected"

@@ -309,6 +309,24 @@ def test_requests_of_an_old_controller_that_were_refused(line: str) -> None:
     assert found[0] == "stale-controller"
 
 
+FOLLOWER = "Stopped fetchers as part of become-follower request from controller 1 epoch 1 with correlation id 3 for "
+LEADER = "Stopped fetchers as part of LeaderAndIsr request correlationId 3 from controller 1 epoch 1 as part of the "
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        (f"[Broker id=1] {FOLLOWER}2 partitions", True),
+        (f"[Broker id=1] {LEADER}become-leader transition for 1 partitions", True),
+        (f"[Broker id=1] {FOLLOWER}partition t-0 with leader 2", False),
+    ],
+    ids=["follower, 2.4 on", "leader, 2.4 on", "each partition, before"],
+)
+def test_requests_of_a_controller_that_were_followed(line: str, known: bool) -> None:
+    found = recognise(line)
+    assert (found is not None and found[0] == "controller-request") == known
+
+
 @pytest.mark.parametrize(
     ("line", "event"),
     [
