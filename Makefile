@@ -64,6 +64,11 @@ demo: engine ## A first verdict and its report, from a bare machine in about 3 m
 	@[ -e $(VENV)/.locked ] || bash .ci/venv "$(PYTHON)" "$(VENV)" requirements.lock $(FIRST)
 	@$(BIN)/python -m app.demo -- $(MAKE) --no-print-directory venv
 
+.PHONY: runner
+runner: engine ## The program as an image, for engines without root, CI and macOS (docs/install.md)
+	@[ -e $(VENV)/.locked ] || bash .ci/venv "$(PYTHON)" "$(VENV)" requirements.lock $(FIRST)
+	@$(BIN)/python -m harness.setup.runner_image
+
 # The Docker SDK and what it needs: app/demo.py begins with these, and brings the others beside Docker itself.
 FIRST := docker requests urllib3 certifi charset-normalizer idna
 
@@ -171,6 +176,14 @@ test-nightly: engine venv ## All tests on all releases, property tests with ten 
 test-bare: ## demo, chaos-run and test, each on a bare Debian machine with its own engine (DEBIAN=12 or 13 narrows it)
 	bash tests/bare/run $(DEBIAN)
 
+.PHONY: test-runner
+test-runner: runner ## The runner's image, used as docs/install.md says, on this machine's engine
+	bash tests/runner/run
+
+.PHONY: test-rootless
+test-rootless: runner venv ## The same on a rootless engine, which is started and ended (as an ordinary user)
+	bash tests/runner/rootless
+
 .PHONY: sabotage
 sabotage: setup-tests ## Does anything wrong pass? Sabotages fresh runs and their files, and writes docs/sabotage.md
 	$(BIN)/python -m tests.sabotage
@@ -249,6 +262,7 @@ lint: $(LINT)/.locked ## Style and types
 lock: ## Resolve the Python dependencies again (wants uv on the PATH)
 	$(COMPILE) --group build -o requirements-build.lock
 	$(COMPILE) --group dev --all-extras -o requirements.lock pyproject.toml
+	$(COMPILE) --extra run -c requirements.lock -o requirements-run.lock pyproject.toml
 	$(COMPILE) --group lint -c requirements.lock $(UNTYPED:%=--no-emit-package %) -o requirements-lint.lock
 
 # What pyspark-client wants and mypy does not read.

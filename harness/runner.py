@@ -63,9 +63,10 @@ from evidence.timeline import Timeline
 from harness.cluster import cluster as clusters
 from harness.cluster import versions
 from harness.cluster.admin import open_admin
-from harness.cluster.disks import DiskMounter, make_disks, release, require_maker, writeback
+from harness.cluster.disks import DiskMounter, make_disks, release, require_disks, require_maker, writeback
 from harness.cluster.docker import connect, find_ours, remove, unanswered, why_unanswered
 from harness.cluster.namespace import namespace
+from harness.cluster.networks import may_be_elsewhere, require_reached
 from harness.cluster.ownership import owner
 from harness.cluster.relay import Relays
 from harness.cluster.stores import make_store
@@ -552,12 +553,17 @@ def execute(
     request.root.mkdir(parents=True, exist_ok=True)
     check_disk(request.root)
     reap_abandoned(client, request.root)
+    elsewhere = may_be_elsewhere()
+    if elsewhere:
+        require_reached(client)
     settings = clusters.broker_settings(request.version, request.cluster, request.settings)
     further = [version.build for version in clusters.further_versions(request.version, request.cluster)]
     for build in (request.version.build, *further):
         ensure_image(build, echo)
     if request.cluster.disks is not None:
         require_maker(client, request.version.image, request.cluster.disks.file_system)
+        if elsewhere:
+            require_disks(client, request.version.image, request.cluster.disks.file_system, request.root)
     if request.cluster.store is not None:
         ensure_store_image(echo)
     recorders = request.library.arguments(request.version, echo)

@@ -183,15 +183,14 @@ class DiskMounter:
 
     def __init__(self, client: DockerClient, image: str) -> None:
         """Start it. UsageError if the engine gives no such rights."""
-        from docker.errors import APIError, DockerException
+        from docker.errors import APIError, DockerException, NotFound
 
         self._client, self._image = client, image
         try:
-            self._container: Container = client.containers.run(
+            self._container: Container = client.containers.create(
                 image,
                 ["-c", "exec sleep infinity"],
                 entrypoint="bash",
-                detach=True,
                 # Not `privileged`: an engine that lacks any capability at all refuses that.
                 cap_add=["SYS_ADMIN", "SYS_PTRACE"],
                 device_cgroup_rules=["b 7:* rwm", "c 10:237 rwm"],
@@ -203,6 +202,13 @@ class DiskMounter:
                 # Not the run's label: the events of its nodes are evidence, and this is none of them.
                 labels={LABEL: namespace(), OWNER_LABEL: owner()},
             )
+            try:
+                self._container.start()
+            except APIError:
+                # A rootless engine makes it and cannot start it; removed here, because nobody else knows of it.
+                with suppress(NotFound):
+                    self._container.remove(force=True, v=True)
+                raise
         except (APIError, DockerException) as error:
             said = " ".join(str(getattr(error, "explanation", None) or error).split())[:200]
             raise UsageError(f"{NO_DISKS}: the engine gives no container the rights to mount them ({said})") from None
@@ -373,6 +379,14 @@ def require_maker(client: DockerClient, image: str, file_system: str) -> None:
         except HarnessError:
             package = MAKERS_PACKAGE[file_system]
             raise UsageError(f"{NO_DISKS}: this machine has no {program}; install {package}") from None
+
+
+def require_disks(client: DockerClient, image: str, file_system: str, root: Path) -> None:
+    """Require that a disk can be made and mounted below a directory, by a small one. Raises UsageError if it cannot."""
+    try:
+        probe(client, image, file_system, root)
+    except HarnessError as error:
+        raise UsageError(f"{NO_DISKS}: {error}") from None
 
 
 def release(client: DockerClient, place: Path) -> None:

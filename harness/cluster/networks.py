@@ -9,15 +9,25 @@ second, which takes another.
 from __future__ import annotations
 
 import ipaddress
+import itertools
+import os
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from evidence.errors import HarnessError, UsageError
+from harness.cluster.docker import LABEL, OWNER_LABEL, owner
+from harness.cluster.namespace import namespace
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 Network = ipaddress.IPv4Network
+ROUTES: Final = Path("/proc/net/route")
+IN_A_CONTAINER: Final = Path("/.dockerenv")
+"""The engine puts this file into each container."""
+ATTEMPTS: Final = 6
 POOL: Final = tuple(f"172.{second}.{third}" for second in range(20, 31) for third in range(0, 256))
 
 
@@ -51,6 +61,46 @@ def free_prefixes(taken: Iterable[Network], generator: random.Random) -> Iterato
 
 def free_prefixes_here(client: DockerClient) -> Iterator[str]:
     """Free prefixes on this machine, as it is now."""
-    routes = Path("/proc/net/route")
-    taken = [*docker_networks(client), *(host_routes(routes.read_text()) if routes.exists() else ())]
+    taken = [*docker_networks(client), *(host_routes(ROUTES.read_text()) if ROUTES.exists() else ())]
     return free_prefixes(taken, random.Random())
+
+
+def may_be_elsewhere(environment: Mapping[str, str] = os.environ, mark: Path = IN_A_CONTAINER) -> bool:
+    """Whether the engine may have networks and a file system that are not this process's: it was named, as a rootless
+    one is, or this process is in a container.
+    """
+    return bool(environment.get("DOCKER_HOST")) or mark.exists()
+
+
+def require_reached(client: DockerClient, routes: Path = ROUTES) -> None:
+    """Require that this process reaches the networks that the engine makes: a bridge has a route as soon as it is made,
+    in the engine's own network namespace alone. One is made, looked for, and removed.
+
+    Raises UsageError if it is not reached: every client would wait until it gives up. HarnessError if the engine makes
+    none.
+    """
+    from docker.errors import APIError
+    from docker.types import IPAMConfig, IPAMPool
+
+    labels = {LABEL: namespace(), OWNER_LABEL: owner()}
+    refusal: APIError | None = None
+    for prefix in itertools.islice(free_prefixes_here(client), ATTEMPTS):
+        network = Network(f"{prefix}.0/24")
+        pools = IPAMConfig(pool_configs=[IPAMPool(subnet=str(network))])
+        try:
+            made = client.networks.create(f"{namespace()}-reached-{prefix}", ipam=pools, labels=labels)
+        except APIError as error:
+            refusal = error  # another harness took the range meanwhile
+            continue
+        try:
+            found = network in host_routes(routes.read_text())
+        finally:
+            made.remove()
+        if not found:
+            raise UsageError(
+                "clients here do not reach the networks of the engine, which are in another network namespace (of a "
+                "rootless engine, of Docker Desktop, or this is a container without --network host): use the runner's "
+                "image, as docs/install.md says"
+            )
+        return
+    raise HarnessError(f"the engine makes no network: {refusal or 'no address range is free'}")

@@ -68,7 +68,11 @@ def ensure_base(client: DockerClient, java: int, echo: Echo) -> str:
 
     Raises UsageError if there is none and none of these works.
     """
-    name = suite(java)
+    return ensure_debian(client, suite(java), echo)
+
+
+def ensure_debian(client: DockerClient, name: str, echo: Echo) -> str:
+    """The tag of the bare Debian of a suite; as `ensure_base`."""
     tag = f"{base_repository()}:{name}"
     with exclusive(f"base-{name}", echo):
         try:

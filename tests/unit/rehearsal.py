@@ -184,6 +184,8 @@ class Stage:
 
     def __init__(self, *, forgetful: bool = False) -> None:
         self.forgetful = forgetful
+        self.elsewhere = False
+        """Whether the engine may have networks and disks that are not this process's."""
         self.lock = threading.RLock()
         """Nodes are started several at once."""
         self.containers_of = {number: Container(self, number) for number in NODES}
@@ -477,6 +479,7 @@ def rehearse(
     monkeypatch.setattr("harness.runner._observer", observer)
     monkeypatch.setattr("harness.runner.ensure_image", lambda *_: None)
     monkeypatch.setattr("harness.runner.open_admin", lambda *_: stage)
+    monkeypatch.setattr("harness.runner.may_be_elsewhere", lambda: stage.elsewhere)
     monkeypatch.setattr("harness.cluster.cluster._compose", stage.create)
     monkeypatch.setattr("harness.cluster.cluster.free_prefixes_here", lambda _: iter(["172.20.0"]))
     monkeypatch.setattr("harness.run.clients.ScriptedProducer", partial(Producer, stage))

@@ -112,6 +112,24 @@ def test_a_run_without_the_program_for_its_disks_is_never_begun(
     assert rehearse(stage, tmp_path, quiet, monkeypatch).run_dir.read_run().state == "complete"  # has no such disks
 
 
+@pytest.mark.parametrize("lacking", ["require_reached", "require_disks"])
+def test_a_run_on_an_engine_that_is_elsewhere_is_never_begun(
+    lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise UsageError("it is in a namespace of its own")
+
+    for name in ("require_reached", "require_disks", "require_maker"):
+        monkeypatch.setattr(runner, name, lambda *_: None)
+    monkeypatch.setattr(runner, lacking, refuse)
+    stage = Stage()
+    stage.elsewhere = True
+    with pytest.raises(UsageError, match="a namespace of its own"):
+        rehearse(stage, tmp_path, lambda run: None, monkeypatch, cluster=ClusterPlan(disks=Disks()))
+    assert stage.created == []
+    assert list(tmp_path.iterdir()) == [], "a run that was not begun is in no ledger"
+
+
 def test_a_partition_that_moved_is_looked_for_where_it_was_moved_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,10 +37,13 @@ def python(code: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_it_begins_with_no_package_but_those_that_are_installed_first() -> None:
+@pytest.mark.parametrize("module", ["app.demo", "harness.setup.runner_image"])
+def test_it_begins_with_no_package_but_those_that_are_installed_first(module: str) -> None:
+    """`make demo` and `make runner` begin with these."""
     code = (
         "import sys; from importlib.metadata import packages_distributions as of; before = set(sys.modules); "
-        "import app.demo; tops = {name.partition('.')[0] for name in set(sys.modules) - before}; "
+        f"import {module}; "
+        "tops = {name.partition('.')[0] for name in set(sys.modules) - before}; "
         "print(*{one for top in tops for one in of().get(top, ())})"
     )
     done = subprocess.run(python(code), cwd=ROOT, capture_output=True, text=True, check=True)

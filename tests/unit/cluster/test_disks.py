@@ -15,6 +15,7 @@ from docker.models.containers import ExecResult
 from evidence.errors import HarnessError, UsageError
 from harness.cluster import disks
 from harness.cluster.disks import (
+    ATTACH,
     DETACH,
     HAS,
     NO_DISKS,
@@ -25,6 +26,7 @@ from harness.cluster.disks import (
     flush_file,
     make_disks,
     release,
+    require_disks,
     require_maker,
 )
 from harness.cluster.docker import KAFKA_LABEL
@@ -37,6 +39,11 @@ DONE = ExecResult(0, b"")
 class Container:
     def __init__(self, answer: Answer) -> None:
         self.answer, self.ran, self.removed = answer, list[tuple[str, list[str]]](), False
+        self.refusal: Exception | None = None
+
+    def start(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
 
     def exec_run(self, command: list[str], user: str) -> ExecResult:
         script, arguments = command[2].removeprefix(disks.PRELUDE), command[4:]
@@ -67,7 +74,7 @@ class Engine:
         self.container, self.started = Container(answer), dict[str, Any]()
         self.containers, self.images = self, Images(images)
 
-    def run(self, image: str, command: list[str], **options: Any) -> Container:
+    def create(self, image: str, command: list[str], **options: Any) -> Container:
         self.started = options
         return self.container
 
@@ -97,10 +104,29 @@ def test_an_engine_that_gives_no_rights_is_refused_in_one_line() -> None:
     def refuse(*_arguments: Any, **_options: Any) -> None:
         raise APIError("unable to apply caps:\n operation not permitted")
 
-    engine.run = refuse  # type: ignore[assignment,method-assign]
+    engine.create = refuse  # type: ignore[assignment,method-assign]
     with pytest.raises(UsageError, match=f"{NO_DISKS}.*not permitted") as refused:
         mounter(engine)
     assert "\n" not in str(refused.value)
+
+
+def test_a_container_that_the_engine_makes_and_cannot_start_does_not_stay() -> None:
+    engine = Engine()
+    engine.container.refusal = APIError('error mounting "proc" to rootfs:\n operation not permitted')
+    with pytest.raises(UsageError, match=f"{NO_DISKS}.*not permitted"):
+        mounter(engine)
+    assert engine.container.removed
+
+
+def test_a_disk_that_cannot_be_had_is_refused_before_a_run(
+    tmp_path: Path,
+) -> None:
+    """In a container without the machine's /dev there is no loop device."""
+    engine = Engine(lambda script, arguments: ExecResult(1, b"no loop device") if script == ATTACH else DONE)
+    with pytest.raises(UsageError, match=f"^{NO_DISKS}: no loop device"):
+        require_disks(engine, "image", "ext4", tmp_path)  # type: ignore[arg-type]
+    assert engine.container.removed
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_engine_in_other_namespaces_is_refused_and_its_container_removed() -> None:
