@@ -94,6 +94,8 @@ MIN_INSYNC: Final = Reads("Sequence[checks.anomalies.min_insync.TooSmall]", "par
 """When the ISR of one partition was known to be too small for acks=all (min_insync.too_small)."""
 SHARE_GROUPS: Final = Reads("checks.shares.ShareGroupState", "partition", (METADATA,))
 """What coordinators said of the share groups of one partition (shares.share_group_state)."""
+GROUP_FILES: Final = Reads("checks.group_files.GroupFiles", "partition", (REPLICAS, METADATA), REPLICAS)
+"""What the copies of the coordinators' topic say of one partition (read_group_files.group_files)."""
 CLUSTER: Final = Reads("evidence.run_state.RunState", "run", (METADATA,), METADATA)
 """What held when in the whole run, by its timeline."""
 GROUPS: Final = Reads("evidence.run_state.RunState", "run", (METADATA,), COORDINATORS)
