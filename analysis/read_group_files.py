@@ -14,7 +14,7 @@ from typing import Final
 
 from analysis.read_copies import load_copies
 from analysis.run_files import partitions_of_topic, run_state_of
-from checks.copies import Copy
+from checks.copies import Copies, Copy
 from checks.group_files import GroupCopy, GroupFiles, Ownership
 from evidence.events import Moment, OffsetCommit, of
 from evidence.findings import Problem
@@ -71,7 +71,7 @@ def group_files(run_dir: RunDir, run: RunRecord, run_state: RunState, where: Top
         )
         for log in known.logs
     ]
-    told = [one for one in of(run_state.events, OffsetCommit) if (one.topic, one.partition) == where]
+    told = tuple(one for one in of(run_state.events, OffsetCommit) if (one.topic, one.partition) == where)
     return GroupFiles(
         partitions=len(partitions_of_topic(run_dir, TOPIC)),
         copies=tuple(copies),
@@ -96,15 +96,17 @@ def _group_logs(run_dir: RunDir, changed_ns: int, size: int) -> GroupLogs:
     for number in sorted(_copied(run_dir)):
         run_state = run_state_of(run_dir, (TOPIC, number))
         copies, wrong = load_copies(run_dir, run_state, TOPIC, number, compacted=True)
-        last = max((copy.at_ns for copy in copies.copies), default=0)
-        in_sync = set[str]()
-        for copy in copies.copies:
-            begin_ns = copy.begun_ns - SETTLED_NS
-            if copy.at_ns == last and copy.broker in in_isr_throughout(copies.states, begin_ns, copy.at_ns):
-                in_sync.add(copy.node)
-                logs += _log_of(number, copy)
-        problems += [one for one in wrong if one.process in ("", *in_sync)]
+        in_sync = {copy.node: copy for copy in copies.copies if _in_sync(copies, copy)}
+        problems += (told := [one for one in wrong if one.process in ("", *in_sync)])
+        damaged = {one.process for one in told}
+        for node, copy in in_sync.items():
+            logs += () if node in damaged else _log_of(number, copy)
     return GroupLogs(logs=tuple(logs), problems=tuple(problems), topic_ids=_topic_ids(run_dir))
+
+
+def _in_sync(copies: Copies, copy: Copy) -> bool:
+    """Whether a copy is of a broker that was in the ISR while it was made, and before."""
+    return copy.broker in in_isr_throughout(copies.states, copy.begun_ns - SETTLED_NS, copy.at_ns)
 
 
 def _copied(run_dir: RunDir) -> set[int]:
@@ -114,9 +116,9 @@ def _copied(run_dir: RunDir) -> set[int]:
 
 
 def _log_of(number: int, copy: Copy) -> Iterable[_Log]:
-    """What a copy says, if nothing of its log was removed or is damaged."""
+    """What a copy says, if nothing of its log was removed."""
     events = list(read_events(copy.replica.path))
-    if copy.damaged or not is_whole(events):
+    if not is_whole(events):
         return
     commits = defaultdict[TopicPartition, list[Commit]](list)
     ownerships = defaultdict[TopicPartition, list[Ownership]](list)

@@ -131,7 +131,8 @@ def _not_in_files(view: PartitionView, files: GroupFiles) -> Iterator[tuple[Evid
         if copies and all(told["committed"] not in [one.offset for one in those] for those in commits):
             last = max((those[-1] for those in commits if those), key=lambda one: one.at, default=None)
             place = {"moment": copies[0].moment, "nodes": [one.node for one in copies]}
-            yield {"topic": view.topic, "partition": view.partition} | told | place, last and last.offset
+            about = {"topic": view.topic, "partition": view.partition}
+            yield about | told | place, None if last is None else last.offset
 
 
 @also_found("committed-offset-lost", reads=(HISTORY, GROUP_FILES), screened=absent_if(without_group_files))
