@@ -94,7 +94,7 @@ class OldRecordReader(RecordReader):
         return tuple(element(self) for _ in range(count))
 
     def tagged(self) -> dict[int, bytes]:
-        """There are none."""
+        """No fields: this encoding has no tags."""
         return {}
 
 

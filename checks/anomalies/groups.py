@@ -105,7 +105,7 @@ def without_group_files(view: PartitionView, files: GroupFiles) -> bool:
 
 
 def _last_told(view: PartitionView, files: GroupFiles) -> Iterator[Evidence]:
-    """Of each group the last commit that a coordinator acknowledged to a client: a member, or one that is none."""
+    """Of each group the last commit that a coordinator acknowledged to a client, a member or not."""
     told: list[Evidence] = [
         {"group": one.group, "committed": one.offset, "process": None, "at_ns": one.at_ns} for one in files.told
     ]

@@ -329,12 +329,12 @@ def copies_of_one_broker() -> None:
     first: list[Path] = []
 
     def of_the_first(
-        sources: Sequence[Path], target: Path, topics: frozenset[str], written: frozenset[str]
+        sources: Sequence[Path], target: Path, topics: frozenset[str], replicas: frozenset[str]
     ) -> dict[str, Ends]:
         if target.name == "broker-1":
             first[:] = [target]
-            return copy(sources, target, topics, written)
-        ends = copy(sources, target, topics, written)
+            return copy(sources, target, topics, replicas)
+        ends = copy(sources, target, topics, replicas)
         shutil.rmtree(target)
         shutil.copytree(first[0], target)
         return ends
