@@ -79,6 +79,8 @@ def test_one_that_was_replaced_or_removed_later_was_there() -> None:
 
 def test_one_copy_that_has_it_is_enough() -> None:
     assert nothing(told(7), files(copy(), copy(in_file(7, 0), node="broker-2")))
+    both = copy(in_file(3, 0)), copy(in_file(3, 0), in_file(7, 1), in_file(5, 2), node="broker-2")
+    assert nothing(told(7), files(*both))
 
 
 @pytest.mark.parametrize("outcome", [schema.INFO, schema.FAIL])

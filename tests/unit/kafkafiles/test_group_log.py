@@ -145,7 +145,9 @@ def test_an_offset_that_is_removed_has_none() -> None:
 
 def test_what_is_not_known_is_no_error() -> None:
     assert decode_record(struct.pack(">h", 18) + text("g"), b"x").kind == "UNKNOWN"
-    assert decode_record(commit_key(), struct.pack(">h", 5) + bytes(40)).kind == "UNKNOWN"
+    as_version_4 = struct.pack(">qi", 7, -1) + b"\x01" + struct.pack(">q", 77) + b"\x00"
+    assert decode_record(commit_key(), struct.pack(">h", 4) + as_version_4).kind == "OFFSET_COMMIT"
+    assert decode_record(commit_key(), struct.pack(">h", 5) + as_version_4).kind == "UNKNOWN"
 
 
 def test_what_cannot_be_decoded_says_why() -> None:
