@@ -28,6 +28,7 @@ from analysis.paces import paces_of
 from analysis.partition import PROCESSOR, PartitionHistory, cost_of_faults, see
 from analysis.pieces import Piece, pieces
 from analysis.read_copies import holdings, unsent
+from analysis.read_group_files import group_files, group_logs
 from analysis.real_time_lag import real_time_lag
 from analysis.result import Result, Where, merge
 from analysis.run_evidence import evidence_of
@@ -43,6 +44,7 @@ from checks.anomaly import (
     CLUSTER,
     COPIES,
     DELETIONS,
+    GROUP_FILES,
     GROUPS,
     HISTORY,
     MIN_INSYNC,
@@ -127,6 +129,7 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
         MIN_INSYNC: too_small(run, run_state, *where),
         SERVICE: service,
         SHARE_GROUPS: share_group_state(run, run_state, *where),
+        GROUP_FILES: group_files(run_dir, run, run_state, where),
     }
     check_partition(result, where, given, whole)
     result.unknown += unknown_operations(view, _of_kind(run, PROCESSOR))
@@ -201,6 +204,7 @@ def _check_run(run_dir: RunDir, run: RunRecord, result: Result) -> None:
     run_state = RunState(reading.trusted)
     history = open_run(run_dir, run, only=NO_PARTITION)
     result.problems += (*history.problems, *strangers(run_dir, run), *differing(run_dir, run))
+    result.problems += group_logs(run_dir).problems
     known = {(piece.topic, piece.partition) for piece in pieces(run_dir)}
     for topic, partition in sorted(history.named - known):
         detail = f"{topic}-{partition} is in the histories and not in run.json: it was not checked"

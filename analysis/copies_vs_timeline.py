@@ -25,7 +25,7 @@ def complaints(moment: Moment, directory: Path, replica: Replica | None) -> Iter
     yield from _identity(directory.parent)
     if not any(directory.glob("*.log")):
         yield "it has no segment"
-    stated = moment.nodes.get(directory.parent.name, {}).get(directory.name)
+    stated = moment.held(directory.parent.name).get(directory.name)
     if stated is not None and stated.leo is not None and replica is not None and replica.leo != stated.leo:
         yield f"its log ends at {replica.leo}, and when it was copied it ended at {stated.leo}"
     for name, size in sorted(moment.files.get(directory.parent.name, {}).items()):

@@ -30,6 +30,7 @@ from urllib.parse import unquote, urlsplit
 from analysis.pieces import Piece, pieces
 from evidence.errors import UsageError
 from evidence.rundir import RunDir, write_atomically
+from kafkafiles.group_log import TOPIC
 
 S3: Final = ("s3", "s3a", "s3n")
 STORES: Final = (*S3, "gs", "abfs", "abfss", "hdfs", "viewfs")
@@ -118,7 +119,7 @@ def stored_piece(piece: Piece, names: Iterable[str]) -> StoredPiece:
     """What of a run's files a piece needs.
 
     A topic-partition: its own sealed rows, shared ones, rows of no partition, and its replicas' copies. The run as a
-    whole: all histories, and no replica.
+    whole: all histories. Both: the copies of the group coordinators' topic, which tells of every partition.
     """
     own = f"topic={piece.topic}/partition={piece.partition}/"
     replica = f"{piece.topic}-{piece.partition}"
@@ -135,9 +136,13 @@ def stored_piece(piece: Piece, names: Iterable[str]) -> StoredPiece:
                 files.append(name)
         elif parts[0] == "history" and len(parts) == 2 and name.endswith(".arrows"):
             (streams if piece.topic and Path(name).stem in sealed else files).append(name)
-        elif piece.topic and parts[0] == "replicas" and (parts[3:4] == (replica,) or len(parts) == OF_NODE):
+        elif parts[0] == "replicas" and (parts[3:4] == (replica,) or len(parts) == OF_NODE or _of_groups(parts[3])):
             files.append(name)
     return StoredPiece(piece, tuple(files), tuple(streams))
+
+
+def _of_groups(replica: str) -> bool:
+    return replica.rpartition("-")[0] == TOPIC
 
 
 def stored_pieces(place: str) -> list[StoredPiece]:

@@ -91,7 +91,7 @@ def load_copies(
 def _copy(moment: Moment, replica: Replica, run_state: RunState) -> Copy:
     """A replica that was read, with what the timeline says of it."""
     node = replica.path.parent.name
-    ends = moment.nodes.get(node, {}).get(replica.path.name)
+    ends = moment.held(node).get(replica.path.name)
     return Copy(
         moment=moment.name,
         at_ns=moment.monotonic_ns,
@@ -105,7 +105,7 @@ def _copy(moment: Moment, replica: Replica, run_state: RunState) -> Copy:
 
 def _missing(moment: Moment, directories: Sequence[Path], partition: str) -> list[Problem]:
     """The brokers that had a replica of the partition at a moment, and of which there is no copy."""
-    held = {node for node, held in moment.nodes.items() if partition in held}
+    held = {node for node in (*moment.nodes, *moment.group_logs) if partition in moment.held(node)}
     gone = sorted(held - {path.parent.name for path in directories})
     detail = f"{moment.name}: {', '.join(gone)} had {partition}, and there is no copy of it"
     return [_of_timeline("missing copies", detail)] if gone else []

@@ -67,6 +67,17 @@ def _by_partition(path: Path, changed_ns: int, size: int) -> tuple[list[_Placed]
     return common, own
 
 
+def partitions_of_topic(run_dir: RunDir, topic: str) -> list[int]:
+    """The partitions of a topic whose states the timeline has, in order."""
+    try:
+        stamp = run_dir.timeline.stat()
+    except OSError:
+        return []
+    _, own = _by_partition(run_dir.timeline, stamp.st_mtime_ns, stamp.st_size)
+    stated = (where for where, events in own.items() if any(isinstance(event, Partition) for _, event in events))
+    return sorted(number for name, number in stated if name == topic)
+
+
 def apart(run_dir: RunDir) -> frozenset[str]:
     """The names (topic-number) of partitions of which there are copies, or should be, or that brokers' logs name, or
     of which records were deleted, or whose ISR shrank.

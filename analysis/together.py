@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,10 @@ from analysis.result import Result, Where
 from analysis.run_files import apart, record_of, run_state_of
 from analysis.trivially_clean import TriviallyClean
 from checks.anomalies.stuck_reader import CONSUMER
-from checks.anomaly import COPIES, DELETIONS, HISTORY, MIN_INSYNC, SERVICE, SHARE_GROUPS
+from checks.anomaly import COPIES, DELETIONS, GROUP_FILES, HISTORY, MIN_INSYNC, SERVICE, SHARE_GROUPS, Reads
 from checks.catalogue import checks_of
 from checks.copies import Copies
+from checks.group_files import NO_GROUP_FILES
 from checks.service import Service
 from checks.shares import NO_SHARE_GROUPS
 from checks.view import Ints, PartitionView, closed_of, view_of
@@ -116,8 +117,15 @@ class _Together:
 
     def _check(self, one: int, result: Result) -> None:
         view = self.view_of(one)  # of which there are no copies, no records were deleted, and the ISR was large enough
-        given = {HISTORY: view, COPIES: Copies(), DELETIONS: (), MIN_INSYNC: (), SHARE_GROUPS: NO_SHARE_GROUPS}
-        given[SERVICE] = Service(self.run, run_state_of(self.run_dir, self.keys[one]), self.keys[one])
+        given: dict[Reads, Any] = {
+            HISTORY: view,
+            COPIES: Copies(),
+            DELETIONS: (),
+            MIN_INSYNC: (),
+            SERVICE: Service(self.run, run_state_of(self.run_dir, self.keys[one]), self.keys[one]),
+            SHARE_GROUPS: NO_SHARE_GROUPS,
+            GROUP_FILES: NO_GROUP_FILES,
+        }
         check_partition(result, self.keys[one], given, lambda: view, clean=True)
 
 

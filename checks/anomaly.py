@@ -96,6 +96,8 @@ SERVICE: Final = Reads("checks.service.Service", "partition", (METADATA,))
 """When one partition owes its clients an answer: nothing has happened that may hold one up (service.Service)."""
 SHARE_GROUPS: Final = Reads("checks.shares.ShareGroupState", "partition", (METADATA,))
 """What coordinators said of the share groups of one partition (shares.share_group_state)."""
+GROUP_FILES: Final = Reads("checks.group_files.GroupFiles", "partition", (REPLICAS, METADATA), REPLICAS)
+"""What the copies of the coordinators' topic say of one partition (read_group_files.group_files)."""
 CLUSTER: Final = Reads("evidence.run_state.RunState", "run", (METADATA,), METADATA)
 """What held when in the whole run, by its timeline."""
 GROUPS: Final = Reads("evidence.run_state.RunState", "run", (METADATA,), COORDINATORS)

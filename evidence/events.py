@@ -177,6 +177,8 @@ class Moment(Event, frozen=True, kw_only=True, tag="moment"):
     nodes: dict[str, dict[str, Ends]] = field(default_factory=dict)
     files: dict[str, dict[str, int]] = field(default_factory=dict)
     """By node, the copied files ("t-0/00000000000000000000.log") and how many bytes each has."""
+    group_logs: dict[str, dict[str, Ends]] = field(default_factory=dict)
+    """The same as `nodes` of the group coordinators' topic, of which the last moment has copies if it has records."""
     begun_ns: int
     """When the copying began (monotonic); the event's own time is when all copies were there."""
 
@@ -189,6 +191,10 @@ class Moment(Event, frozen=True, kw_only=True, tag="moment"):
         """
         number, _, rest = self.name.partition("-")
         return rest if number.isdigit() and rest else self.name
+
+    def held(self, node: str) -> dict[str, Ends]:
+        """The replicas of which a node had copies, with those of the coordinators' topic."""
+        return self.nodes.get(node, {}) | self.group_logs.get(node, {})
 
 
 class Checkpoint(Event, frozen=True, kw_only=True, tag="checkpoint"):

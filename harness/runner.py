@@ -796,7 +796,7 @@ def _carry_out(
         filters = pool.submit(_packet_filters, run, watched)
         _final_read(run, reader)
         _whole(run, whole)  # a machine that stood still for longer than a session has cost one
-        run.copy_replicas("final")
+        run.copy_replicas("final", groups=True)
         filters.result()
     recording.record.change(sequence=replace(sequence, faults=run.faults))
     with phases.measure("seal"):

@@ -143,6 +143,14 @@ def parse_meta_properties(data: bytes, source: str = META_PROPERTIES) -> MetaPro
     )
 
 
+def parse_topic_id(data: bytes, source: str = PARTITION_METADATA) -> str:
+    """The topic's id in partition.metadata (KIP-516)."""
+    properties = _properties(data, source, ":")
+    if not (found := properties.get("topic_id", "").strip()):
+        raise ParseError(f"{source}: no topic_id")
+    return found
+
+
 def parse_quorum_state(data: bytes, source: str = QUORUM_STATE) -> QuorumState:
     """One line of JSON; version 0 up to 3.8 and with static voters, 1 from 3.9 on with kraft.version 1."""
     document = _json_object(data, source)
@@ -180,6 +188,7 @@ def reader_of(parse: Callable[[bytes, str], _T]) -> Callable[[Path], _T]:
 read_offset_checkpoint = reader_of(parse_offset_checkpoint)
 read_leader_epoch_checkpoint = reader_of(parse_leader_epoch_checkpoint)
 read_meta_properties = reader_of(parse_meta_properties)
+read_topic_id = reader_of(parse_topic_id)
 read_quorum_state = reader_of(parse_quorum_state)
 read_clean_shutdown = reader_of(parse_clean_shutdown)
 

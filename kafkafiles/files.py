@@ -9,12 +9,13 @@
 - `offsets`: the partitions' offsets in replication-, recovery-point-, log-start- and cleaner-offset-checkpoint
 - `clean-shutdown`: .kafka_cleanshutdown, a row for each log directory that has it
 - `metadata`: the records of the KRaft metadata log and of its snapshots, their fields as JSON
+- `groups`: the records of `__consumer_offsets`, their keys and fields as JSON
 
 Every row has the `replica`, as with records, and the `file`; files of a partition's directory have its `topic` and
 `partition` too. A file that cannot be read gives a row with a `problem` and nothing else, after those that could. Zeros
 at the end of an index that its broker has open are no problem: they are how such a file looks.
 
-All but the metadata log are small (a broker bounds an index at 10 MiB) and are read whole; that one is read in windows.
+All but the two logs are small (a broker bounds an index at 10 MiB) and are read whole; these are read in windows.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from kafkafiles import checkpoints, indexes, metadata_log
+from kafkafiles import checkpoints, group_log, indexes, metadata_log
 from kafkafiles.batches import Corrupt
 from kafkafiles.columns import read_windows
 from kafkafiles.errors import ParseError
@@ -138,6 +139,22 @@ def _metadata(path: Path) -> Iterator[Row | str]:
                 yield (event.offset, event.timestamp_ms, event.epoch, event.kind, event.version, fields)
 
 
+def _groups(path: Path) -> Iterator[Row | str]:
+    for window in read_windows(path):
+        if isinstance(window, Corrupt):
+            yield f"{path}: byte {window.position}: {window.kind}: {window.reason} ({window.size} bytes)"
+            continue
+        for event in group_log.events_of(window.data):
+            if event.kind == "CORRUPT":
+                yield f"{path}: offset {event.offset}: {(event.fields or {}).get('reason')}"
+            else:
+                key = json.dumps(event.key, default=_as_json)
+                fields = None if event.fields is None else json.dumps(event.fields, default=_as_json)
+                producer_id, producer_epoch = event.producer or (None, None)
+                place = (event.offset, event.timestamp_ms, event.kind, event.version)
+                yield (*place, key, fields, producer_id, producer_epoch)
+
+
 def _as_json(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else str(value)
 
@@ -204,5 +221,20 @@ KINDS: Final[Mapping[str, Kind]] = {
         ),
         rows=_metadata,
         topic=METADATA_TOPIC,
+    ),
+    "groups": Kind(
+        patterns=("[0-9]*.log",),
+        fields=(
+            ("offset", _LONG),
+            ("timestamp_ms", _LONG),
+            ("kind", _TEXT),
+            ("version", _INT),
+            ("key", _TEXT),
+            ("fields", _TEXT),
+            ("producer_id", _LONG),
+            ("producer_epoch", _INT),
+        ),
+        rows=_groups,
+        topic=group_log.TOPIC,
     ),
 }

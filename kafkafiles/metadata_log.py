@@ -17,7 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kafkafiles import batches as log
-from kafkafiles.metadata_records import Fields, decode_control, decode_record
+from kafkafiles.field_tables import Fields
+from kafkafiles.metadata_records import decode_control, decode_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,9 @@
     committed-offset-ahead       it has one that nobody committed, which skips what lies between
     group-unavailable            it answers nothing but errors
 
+The first two have a second witness, the coordinators' topic as it lay on the brokers' disks at the end: see
+`_not_in_files`.
+
 Input is the timeline: offsets that a client committed which is not a member, and coordinators' answers
 (harness/run/groups.py). The coordinator must answer with the last acknowledged commit, or a later answer with an
 offset. A member's commits are not in the timeline; only a coordinator's answers show them. So a group whose member went
@@ -27,14 +30,21 @@ from typing import Any, Final
 
 from checks.anomalies.availability import gone
 from checks.anomaly import (
+    GROUP_FILES,
     GROUPS,
+    HISTORY,
     OFFSETS_DOC,
     SETTINGS,
+    absent_if,
+    also_found,
     anomaly,
 )
 from checks.disturbances import strikes
+from checks.group_files import GroupFiles
+from checks.view import PartitionView
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Event, GroupMembers, OffsetAnswer, OffsetCommit, Step, of
+from evidence.history import schema
 from evidence.nodes import broker
 from evidence.run import RunRecord
 from evidence.run_state import LATE_TIMES, UP, FaultFact, RunState
@@ -84,6 +94,66 @@ def committed_offset_lost(run_state: RunState) -> list[Evidence]:
 def committed_offset_regression(run_state: RunState) -> list[Evidence]:
     """A group's coordinator answers with an offset before the one that it had acknowledged last."""
     return _worse(run_state, lambda answered, committed: answered is not None and answered < committed)
+
+
+# In the coordinators' topic
+
+
+def without_group_files(view: PartitionView, files: GroupFiles) -> bool:
+    """Whether there is no copy of the coordinators' topic to hold commits against, or no commit."""
+    return not files.copies or not (view.members or files.told)
+
+
+def _last_told(view: PartitionView, files: GroupFiles) -> Iterator[Evidence]:
+    """Of each group the last commit that a coordinator acknowledged to a client, a member or not."""
+    told: list[Evidence] = [
+        {"group": one.group, "committed": one.offset, "process": None, "at_ns": one.at_ns} for one in files.told
+    ]
+    told += [
+        {"group": one.of.group, "committed": one.offset, "process": one.process, "at_ns": one.completed_ns}
+        for one in view.members
+        if one.kind == schema.OFFSETS and one.process not in files.outside
+    ]
+    last = {one["group"]: one for one in sorted(told, key=lambda one: one["at_ns"])}
+    yield from last.values()
+
+
+def _not_in_files(view: PartitionView, files: GroupFiles) -> Iterator[tuple[Evidence, int | None]]:
+    """Each last commit that is in no copy of the coordinators' topic, and the offset that the group has there.
+
+    A copy that was begun before the commit was acknowledged says nothing of it. In a transaction that has no marker
+    yet an offset may count. What was removed later, when it expired for example, was there.
+    """
+    for told in _last_told(view, files):
+        number = partition_of(told["group"], files.partitions) if files.partitions else -1
+        copies = [one for one in files.of(number) if one.begun_ns > told["at_ns"]]
+        commits = [one.committed(told["group"]) for one in copies]
+        if copies and all(told["committed"] not in [one.offset for one in those] for those in commits):
+            last = max((those[-1] for those in commits if those), key=lambda one: one.at, default=None)
+            place = {"moment": copies[0].moment, "nodes": [one.node for one in copies]}
+            about = {"topic": view.topic, "partition": view.partition}
+            yield about | told | place, None if last is None else last.offset
+
+
+@also_found("committed-offset-lost", reads=(HISTORY, GROUP_FILES), screened=absent_if(without_group_files))
+def committed_offset_not_in_files(view: PartitionView, files: GroupFiles) -> list[Evidence]:
+    """What a client was told is committed is nowhere in the coordinators' topic, and the group has no offset there."""
+    return [told | {"in_files": offset} for told, offset in _not_in_files(view, files) if offset is None]
+
+
+@also_found("committed-offset-regression", reads=(HISTORY, GROUP_FILES), screened=absent_if(without_group_files))
+def earlier_offset_in_files(view: PartitionView, files: GroupFiles) -> list[Evidence]:
+    """What a client was told is committed is nowhere in the coordinators' topic, and the group has an earlier offset
+    there.
+    """
+    return [
+        told | {"in_files": offset}
+        for told, offset in _not_in_files(view, files)
+        if offset is not None and offset < told["committed"]
+    ]
+
+
+# Further answers
 
 
 @anomaly("committed-offset-ahead", source=OFFSETS_DOC, basis=Basis.DOCUMENTATION, reads=(GROUPS, SETTINGS))

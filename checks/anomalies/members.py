@@ -3,6 +3,8 @@
     two-owners             two members of a group were given one partition in one generation
     stale-commit-accepted  the offset of a member that the group has fenced counts
 
+The first has a second witness: the group coordinators' topic, where a generation's members stand with their partitions.
+
 A generation of a group is one assignment: each partition has one owner in it (KIP-62; the protocol of KIP-429 gives a
 partition to its next owner in a later generation, when the earlier one has given it back). A static member may be
 another process in the same generation (KIP-345): one group.instance.id is one member.
@@ -25,7 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from checks.anomaly import HISTORY, absent_if, anomaly
+from checks.anomaly import GROUP_FILES, HISTORY, absent_if, also_found, anomaly
+from checks.group_files import GroupFiles
 from checks.view import EVIDENCE_LIMIT, NO_GENERATION, Evidence, MemberStep, PartitionView, Rows
 from evidence.basis import Basis
 from evidence.history import schema
@@ -67,6 +70,29 @@ def two_owners(view: PartitionView) -> Rows:
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
 
 
+def without_ownerships(files: GroupFiles) -> bool:
+    """Whether the coordinators' topic says of nobody that it had this partition."""
+    return not any(copy.ownerships for copy in files.copies)
+
+
+@also_found("two-owners", reads=(GROUP_FILES,), screened=absent_if(without_ownerships))
+def two_owners_in_files(files: GroupFiles) -> Rows:
+    """One record of a group in the coordinators' topic gives a partition to two members; with the consumer protocol
+    (KIP-848), the last records of its members at the end of a batch do.
+
+    A member of that protocol has a partition until it has given it back.
+    """
+    rows: dict[tuple[str, int], Evidence] = {}
+    for copy in files.copies:
+        for one in copy.ownerships:
+            if len({member.instance or member.member_id for member in one.members}) > 1:
+                about = {"group": one.group, "generation": one.generation, "log_offset": one.at, **copy.place()}
+                owners = {"owners": [member.member_id for member in one.members]}
+                clients = {"clients": [member.client_id for member in one.members]}
+                rows.setdefault((one.group, one.at), about | owners | clients)
+    return Rows(list(rows.values())[:EVIDENCE_LIMIT], total=len(rows))
+
+
 @anomaly(
     "stale-commit-accepted",
     source=REFUSED,
@@ -99,9 +125,7 @@ def _in_order(members: Sequence[MemberStep]) -> list[tuple[MemberStep, bool]]:
     return [(members[number], is_end) for _, is_end, number in sorted(begins + ends)]
 
 
-def _late(
-    step: MemberStep, owned: Mapping[str, MemberStep], committed: Mapping[str, MemberStep]
-) -> Iterator[Evidence]:
+def _late(step: MemberStep, owned: Mapping[str, MemberStep], committed: Mapping[str, MemberStep]) -> Iterator[Evidence]:
     """The row of a commit that begins when another member of the group is known to own the partition."""
     own = owned.get(step.process)
     if own is None:

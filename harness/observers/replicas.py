@@ -24,7 +24,7 @@ import errno
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,9 +212,12 @@ def copy_sparse(source: Path, target: Path) -> None:
 
 
 def copy_replicas(
-    data: Path, nodes: Iterable[str], destination: Path, topics: Iterable[str]
+    data: Path, nodes: Sequence[str], destination: Path, topics: Iterable[str], *, written: str = ""
 ) -> dict[str, dict[str, Ends]]:
     """Copy the topics' partition directories and the checkpoint files of every node; say how far each replica goes.
+
+    Of the topic `written` only those partitions are copied in which any node has records: a cluster may have 50
+    partitions of groups' offsets, and a run has few groups.
 
     `data/<node>/kafka` is a node's log directory; what a second one has is put beside it. The copies go to
     `destination/<node>/…`, which appears as a whole, by rename. Returns `{node: {"t-0": Ends(leo=4, hw=3)}}`, taken
@@ -222,10 +225,11 @@ def copy_replicas(
     consistency. Any other OSError is passed on, FileExistsError or ENOTEMPTY if `destination` is there already.
     """
     wanted = frozenset(topics)
+    replicas = frozenset(_with_records(data, nodes, written)) if written else frozenset[str]()
     building = destination.with_name(f".{destination.name}.part")
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
-    seen = {node: _copy_node(log_directories(data / node), building / node, wanted) for node in nodes}
+    seen = {node: _copy_node(log_directories(data / node), building / node, wanted, replicas) for node in nodes}
     building.rename(destination)
     return seen
 
@@ -240,7 +244,23 @@ def files_of(copies: Path) -> dict[str, dict[str, int]]:
     }
 
 
-def _copy_node(sources: Sequence[Path], target: Path, topics: frozenset[str]) -> dict[str, Ends]:
+def _with_records(data: Path, nodes: Iterable[str], topic: str) -> Iterator[str]:
+    """The directories' names of a topic's partitions in which any of these nodes has records."""
+    for node in nodes:
+        for log_dir in log_directories(data / node):
+            yield from {log.parent.name for log in log_dir.glob(f"{topic}-*/*.log") if _bytes(log)}
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:  # deleted between the two looks
+        return 0
+
+
+def _copy_node(
+    sources: Sequence[Path], target: Path, topics: frozenset[str], replicas: frozenset[str]
+) -> dict[str, Ends]:
     target.mkdir()
     for name in LOG_DIR_FILES:
         _copy(sources[0] / name, target / name)
@@ -249,7 +269,7 @@ def _copy_node(sources: Sequence[Path], target: Path, topics: frozenset[str]) ->
     seen: dict[str, Ends] = {}
     for replica in sorted(entry for source in sources if source.is_dir() for entry in source.iterdir()):
         topic, _, number = replica.name.rpartition("-")
-        if topic in topics and number.isdigit() and replica.is_dir():
+        if (topic in topics or replica.name in replicas) and number.isdigit() and replica.is_dir():
             _copy_partition(replica, target / replica.name)
             seen[replica.name] = Ends(
                 leo=log_end_offset(target / replica.name, SegmentEnds()),

@@ -14,6 +14,7 @@ from harness.cluster.disks import flush, flush_file
 from harness.observers.replicas import LOG_DIR, copy_replicas, directory_of, files_of, leo_and_hw
 from harness.plan import SECOND
 from harness.polling import poll
+from harness.run.who import OFFSETS
 from kafkafiles.batches import BatchHeader, scan_batches
 from kafkafiles.checkpoints import (
     CLEANER_OFFSETS,
@@ -263,14 +264,32 @@ class LiveFiles:
         seen = {target.node.name: self.log_end_and_high_watermark(target, t) for target in targets}
         return ", ".join(f"{name} LEO {leo} HW {hw}" for name, (leo, hw) in seen.items())
 
-    def copy_replicas(self, name: str) -> dict[str, dict[str, Ends]]:
-        """Copy every broker's replica files and checkpoints, and record the moment with each one's LEO and HW."""
+    def copy_replicas(self, name: str, *, groups: bool = False) -> dict[str, dict[str, Ends]]:
+        """Copy every broker's replica files and checkpoints, and record the moment with each one's LEO and HW. With
+        `groups` those of the group coordinators' topic come too: how far they go is in the timeline alone.
+        """
         moment = f"{len(self._record.run.moments):02d}-{name}"
         nodes = [node.name for node in self._cluster.brokers.values()]
         begun_ns = time.monotonic_ns()
         topics = [topic.name for topic in self._topics]
-        seen = copy_replicas(self._cluster.data, nodes, self._run_dir.moment(moment), topics)
+        written = OFFSETS.topic if groups and OFFSETS.topic not in topics else ""
+        copied = copy_replicas(self._cluster.data, nodes, self._run_dir.moment(moment), topics, written=written)
         self._record.change(moments=(*self._record.run.moments, moment))
         files = files_of(self._run_dir.moment(moment))
-        self._timeline.append(Moment(name=moment, nodes=seen, files=files, begun_ns=begun_ns))
+        seen, group_logs = _apart(copied, written)
+        self._timeline.append(Moment(name=moment, nodes=seen, group_logs=group_logs, files=files, begun_ns=begun_ns))
         return seen
+
+
+def _apart(
+    copied: dict[str, dict[str, Ends]], topic: str
+) -> tuple[dict[str, dict[str, Ends]], dict[str, dict[str, Ends]]]:
+    """The replicas of other topics, and those of this one, by node."""
+
+    def kept(own: bool) -> dict[str, dict[str, Ends]]:
+        return {
+            node: {name: ends for name, ends in held.items() if (name.rpartition("-")[0] == topic) is own}
+            for node, held in copied.items()
+        }
+
+    return kept(False), {node: held for node, held in kept(True).items() if held}

@@ -11,9 +11,11 @@ there it is the broker's work);
 - `<codec>-broker`: written uncompressed into a topic with compression.type set, so Kafka's Java code compressed it
 (0.9 and later);
 - `append-time`: message.timestamp.type=LogAppendTime (0.10 and later);
-- `transactions`: committed, aborted and plain records of a transactional producer (0.11 and later).
+- `transactions`: committed, aborted and plain records of a transactional producer (0.11 and later);
+- `__consumer_offsets`: what members of groups commit, by themselves and in transactions (0.10 and later), one after the
+other with a static member (2.4) and with the consumer protocol (4.0).
 
-With KRaft, the controller's metadata log comes too. tests/data/segments was made with this.
+With KRaft, the controller's metadata log comes too. tests/data/segments and tests/data/group-logs were made with this.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
@@ -45,6 +47,7 @@ from tests.integration.engine import call, needs_image
 COMPOSE = Path(__file__).resolve().parents[2] / "compose"
 SETTINGS = (
     "auto.create.topics.enable=false;offsets.topic.replication.factor=1;"
+    "offsets.topic.num.partitions=1;group.initial.rebalance.delay.ms=0;"
     "transaction.state.log.replication.factor=1;transaction.state.log.min.isr=1;transaction.state.log.num.partitions=1"
 )
 LIMIT_S = 90.0
@@ -117,6 +120,7 @@ def topics(version: Version) -> dict[str, tuple[dict[str, str], dict[str, str]]]
 def write(version: Version, prefix: str, value_bytes: int) -> None:
     bootstrap = f"{prefix}.11:9092"
     wanted = topics(version)
+    client = {"bootstrap.servers": bootstrap, "log_level": 2, **version.client_settings}
     create_topics(version, prefix, bootstrap, {name: settings for name, (settings, _) in wanted.items()})
     for name, (_, producing) in wanted.items():
         settings: dict[str, Any] = {
@@ -135,6 +139,58 @@ def write(version: Version, prefix: str, value_bytes: int) -> None:
             )
         else:
             write_plain(version, Producer(settings), name, value_bytes)
+    if version.release >= (0, 10):
+        write_groups(version, client)
+
+
+def write_groups(version: Version, client: Mapping[str, Any]) -> None:
+    """Two members that share two partitions and commit, then a third kind of member where the release has one."""
+    group = {**client, "group.id": "g", "enable.auto.commit": False, "partition.assignment.strategy": "roundrobin"}
+    with members(group, group) as both:
+        for number, member in enumerate(both):
+            member.commit(offsets=[TopicPartition("none-client", 0, number + 3, metadata="m")], asynchronous=False)
+    if version.release >= (0, 11):
+        write_offsets_in_transactions(Producer({**client, "transactional.id": "o"}), group)
+    if version.release >= (2, 4):
+        with members(group | {"group.instance.id": "i", "group.id": "static"}) as (static,):
+            static.commit(offsets=[TopicPartition("none-client", 0, 7)], asynchronous=False)
+    if version.release >= (4, 0):
+        del group["partition.assignment.strategy"]
+        with members(*[group | {"group.protocol": "consumer", "group.id": "new"}] * 2) as (new, _):
+            new.commit(offsets=[TopicPartition("none-client", 0, 8)], asynchronous=False)
+
+
+@contextlib.contextmanager
+def members(*settings: Mapping[str, Any]) -> Iterator[list[Consumer]]:
+    """Members of groups, each with its settings, when all partitions are given to some of them."""
+    topics = ["none-client", "gzip-client"]
+    found = [Consumer(dict(one)) for one in settings]
+    try:
+        for one in found:
+            one.subscribe(topics)
+
+        def shared() -> bool:
+            for one in found:
+                one.poll(0.2)
+            given = [{(t.topic, t.partition) for t in one.assignment()} for one in found]
+            return all(given) and sum(map(len, given)) == len(topics) == len(set().union(*given))
+
+        until(shared, "the members' partitions")
+        yield found
+    finally:
+        for one in found:
+            one.close()
+
+
+def write_offsets_in_transactions(producer: Producer, group: Mapping[str, Any]) -> None:
+    """Offsets in a transaction that is committed, and in one that is aborted."""
+    producer.init_transactions(LIMIT_S)
+    with members(group) as (member,):
+        for offset in (5, 6):
+            producer.begin_transaction()
+            places = [TopicPartition("none-client", 0, offset)]
+            producer.send_offsets_to_transaction(places, member.consumer_group_metadata(), LIMIT_S)
+            producer.commit_transaction(LIMIT_S) if offset == 5 else producer.abort_transaction(LIMIT_S)
 
 
 def write_plain(version: Version, producer: Producer, topic: str, value_bytes: int) -> None:
@@ -237,6 +293,8 @@ def collect(version: Version, data: Path, destination: Path) -> Path:
         if (log_dir / name).exists():
             shutil.copy(log_dir / name, target / name.lstrip("."))
     partitions = [log_dir / f"{topic}-0" for topic in topics(version)]
+    if version.release >= (0, 10):
+        partitions.append(log_dir / "__consumer_offsets-0")
     if version.mode == "kraft":
         partitions.append(data / "controller-100" / "kafka" / "__cluster_metadata-0")
     for partition in partitions:
@@ -260,11 +318,13 @@ def dumps(version: Version, target: Path) -> dict[str, str]:
         else (".log", ".index")
     )
     files = sorted(path.relative_to(target) for path in target.glob("*-0/*") if path.suffix in shown)
-    metadata = [path for path in files if path.parent.name == "__cluster_metadata-0"]
-    text = dump(version, target, [path for path in files if path not in metadata], "--deep-iteration --print-data-log")
-    if metadata:
-        logs = [path for path in metadata if path.suffix == ".log"]
-        text += dump(version, target, logs, "--cluster-metadata-decoder")
+    decoders = {"__cluster_metadata-0": "--cluster-metadata-decoder", "__consumer_offsets-0": "--offsets-decoder"}
+    plain = [path for path in files if path.parent.name not in decoders]
+    text = dump(version, target, plain, "--deep-iteration --print-data-log")
+    for name, decoder in decoders.items():
+        logs = [path for path in files if path.parent.name == name and path.suffix == ".log"]
+        if logs:
+            text += dump(version, target, logs, f"--deep-iteration --print-data-log {decoder}")
     found: dict[str, str] = {}
     for section in re.split(r"^(?=Dumping )", text, flags=re.MULTILINE)[1:]:
         head, _, body = section.partition("\n")

@@ -10,7 +10,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -23,11 +23,15 @@ from evidence.history.seal import seal_run
 from evidence.run import RunRecord
 from evidence.rundir import RunDir, read_json, write_json
 from evidence.timeline import HEADER
+from kafkafiles.batches import Record, records
+from kafkafiles.group_log import GroupEvent, events_of
 from tests.streams import rewrite, store, stored, without_row
+from tests.unit.kafkafiles.encode import R, batch
 
 Runs = Mapping[str, RunDir]
 Damage = Callable[[RunDir, Runs], bool]
 """Damages a copy, given the other runs; False if there is nothing of that kind in it."""
+GROUP_LOGS: Final = "*-final/broker-*/__consumer_offsets-*/*.log"
 BAD: Final = ("unknown", "unexpected", "not-reproduced", "error")
 
 
@@ -380,6 +384,54 @@ def _flip_last_batch(run: RunDir, _runs: Runs) -> bool:
         data[-1] ^= 1
         segment.write_bytes(data)
     return True
+
+
+def _group_logs(change: Callable[[GroupEvent, bytes], bytes | None]) -> Damage:
+    """Every copy of the coordinators' topic with other values, and the timeline with the sizes that it has then."""
+
+    def damage(run: RunDir, _runs: Runs) -> bool:
+        before = sum(path.stat().st_size for path in run.replicas.glob(GROUP_LOGS))
+        for path in run.replicas.glob(GROUP_LOGS):
+            data = path.read_bytes()
+            found = [one for one in records(data) if isinstance(one, Record)]
+            changed = [
+                one if one.value is None else replace(one, value=change(event, one.value) or one.value)
+                for one, event in zip(found, events_of(data), strict=True)
+            ]
+            path.write_bytes(b"".join(map(_written, changed)))
+        events = lines(run)
+        for event in _of_kind(events, "moment"):
+            for node, files in event["files"].items():
+                for name in [name for name in files if name.startswith("__consumer_offsets-")]:
+                    files[name] = (run.moment(event["name"]) / node / name).stat().st_size
+        return put(run, events) and before > 0
+
+    return damage
+
+
+def _written(one: Record) -> bytes:
+    """A record as a batch of its own."""
+    made = R(key=one.key, value=one.value, timestamp=one.timestamp_ms)
+    producer = (one.producer_id, one.producer_epoch, one.sequence)
+    control = one.control is not None
+    return batch(
+        one.offset, [made], producer=producer, transactional=one.transactional, control=control, epoch=one.leader_epoch
+    )
+
+
+def _first_offset(event: GroupEvent, value: bytes) -> bytes | None:
+    """Commits of the first input alone."""
+    return value[:2] + (1).to_bytes(8, "big") + value[10:] if event.kind == "OFFSET_COMMIT" else None
+
+
+def _with_a_twin(event: GroupEvent, value: bytes) -> bytes | None:
+    """One more member with what the only one has (GROUP_METADATA, version 3: the members are its last field)."""
+    if event.kind != "GROUP_METADATA" or len((event.fields or {})["members"]) != 1:
+        return None
+    name = (event.fields or {})["members"][0]["member_id"].encode()
+    at = value.rindex(len(name).to_bytes(2, "big") + name)
+    member = value[at:]
+    return value[: at - 4] + (2).to_bytes(4, "big") + member + member.replace(name, name[:-1] + b"~", 1)
 
 
 def _of_broker_1(run: RunDir, _runs: Runs) -> bool:
@@ -749,6 +801,17 @@ MEMBERS: Final = tuple(
             {"forged": SOUND, "bound_only": True},
         ),
         ("nobody says where it stood still", _without("crash-point"), {"forged": ("unknown",)}),
+        (
+            "the coordinators' topic has earlier offsets",
+            _group_logs(_first_offset),
+            {"forged": ("unexpected",), "finds": "committed-offset-regression"},
+        ),
+        (
+            "the coordinators' topic gives its partition to another member, too",
+            _group_logs(_with_a_twin),
+            {"forged": ("unexpected",), "finds": "two-owners"},
+        ),
+        ("a copy of the coordinators' topic is gone", _copies(GROUP_LOGS, every=False), {"forged": ("unknown",)}),
     )
 )
 """On members of groups."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from app import cli
 from evidence.errors import RecorderDied
+from evidence.events import Ends
 from evidence.faults.clients import KillClientProof, ResetProof
 from evidence.faults.clock import ClockStepProof
 from evidence.faults.disks import BrokenDiskProof, DiskFullProof, SlowDiskProof
@@ -327,11 +328,13 @@ def copies_of_one_broker() -> None:
     copy = replicas._copy_node
     first: list[Path] = []
 
-    def of_the_first(sources: Sequence[Path], target: Path, topics: frozenset[str]) -> Any:
+    def of_the_first(
+        sources: Sequence[Path], target: Path, topics: frozenset[str], replicas: frozenset[str]
+    ) -> dict[str, Ends]:
         if target.name == "broker-1":
             first[:] = [target]
-            return copy(sources, target, topics)
-        ends = copy(sources, target, topics)
+            return copy(sources, target, topics, replicas)
+        ends = copy(sources, target, topics, replicas)
         shutil.rmtree(target)
         shutil.copytree(first[0], target)
         return ends

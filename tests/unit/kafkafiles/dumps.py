@@ -4,6 +4,7 @@ it.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from kafkafiles import batches as log
-from kafkafiles import codecs, columns, index_checks, indexes, metadata_records
+from kafkafiles import codecs, columns, group_records, index_checks, indexes, metadata_records
 from kafkafiles.batches import BatchHeader, Corrupt, Record
 
 CONTROL = {"ABORT": log.CONTROL_ABORT, "COMMIT": log.CONTROL_COMMIT}
@@ -169,6 +170,8 @@ def compare_content(record: Record, theirs: Mapping[str, str], path: Path) -> No
         assert record.control == CONTROL[theirs["endtxnmarker"]], where
     elif record.control is None and path.parent.name.startswith("__cluster_metadata"):
         compare_metadata(record, json.loads(theirs["payload"]), where)
+    elif record.control is None and path.parent.name.startswith("__consumer_offsets"):
+        compare_group_record(record, theirs, where)
     elif record.control is None and record.value is None and "key" not in theirs:
         assert theirs.get("payload", "null") == "null", where  # up to 2.2 the tool may not show the key then, either
     elif record.control is None:
@@ -231,6 +234,61 @@ def compare_metadata(record: Record, theirs: Mapping[str, Any], where: str) -> N
         assert plain(fields[snake(name)]) == value, f"{where}: {kind}.{name}"
 
 
+def compare_group_record(record: Record, theirs: Mapping[str, str], where: str) -> None:
+    """A record of groups' coordinators: as JSON (3.8 and later), or as the text of the releases before."""
+    ours = group_records.decode_record(record.key, record.value)
+    assert ours.kind not in ("UNKNOWN", "CORRUPT"), f"{where}: {ours}"
+    if theirs["key"].startswith("{"):
+        key = json.loads(theirs["key"])
+        assert int.from_bytes((record.key or b"")[:2], "big") == int(key["type"]), where
+        assert plain(ours.key) == key["data"], where
+        value = None if theirs["payload"] == "<DELETE>" else json.loads(theirs["payload"])
+        assert (ours.fields is None) == (value is None), where
+        if value is not None:
+            assert ours.version == int(value["version"]), where
+            mine = plain(ours.fields)
+            assert {name: mine[name] for name in value["data"]} == value["data"], where
+    elif ours.kind == group_records.GROUP_METADATA:
+        compare_generation(ours.key["group"], ours.fields or {}, theirs, where)
+    else:
+        compare_commit(ours.key, ours.fields or {}, theirs, where)
+
+
+def compare_commit(key: Mapping[str, Any], fields: Mapping[str, Any], theirs: Mapping[str, str], where: str) -> None:
+    group, topic, partition = key.values()
+    offset, metadata = str(fields["offset"]), fields["metadata"]
+    if theirs["key"].startswith("offset_commit::"):  # 2.4 and later
+        assert theirs["key"] == f"offset_commit::group={group},partition={topic}-{partition}", where
+        assert theirs["payload"] == f"offset={offset}" + (f",metadata={metadata}" if metadata else ""), where
+    else:
+        assert theirs["key"] == f"offset::{group}:{topic}:{partition}", where
+        assert theirs["payload"] == offset + (f":{metadata}" if metadata else ""), where
+
+
+def compare_generation(group: str, fields: Mapping[str, Any], theirs: Mapping[str, str], where: str) -> None:
+    if theirs["key"].startswith("group_metadata::"):  # 2.4 and later
+        assert theirs["key"] == f"group_metadata::group={group}", where
+        stated = json.loads(theirs["payload"])
+        protocols = [stated["protocolType"], stated["protocol"] or "null"]
+        generation, assignment = stated["generationId"], stated["assignment"]
+    else:
+        assert theirs["key"] == f"metadata::{group}", where
+        *protocols, generation, assignment = theirs["payload"].split(":", 3)
+    if fields["members"] or protocols[0]:  # 0.10.2.2 and 0.11.0.3 say nothing of a group without members
+        assert [fields["protocol_type"], fields["protocol"] or "null"] == protocols, where
+    assert fields["generation"] == int(generation), where
+    given = {
+        member["member_id"]: {
+            f"{owned['topic']}-{number}"
+            for owned in member["assignment"]["assigned_partitions"]
+            for number in owned["partitions"]
+        }
+        for member in fields["members"]
+    }
+    told = re.findall(r"([^={},]+)=\[(.*?)\]", assignment)
+    assert given == {member: set(partitions.split(", ")) for member, partitions in told}, where
+
+
 def snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
@@ -241,6 +299,8 @@ def camel(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     if isinstance(value, tuple):
         return [plain(each) for each in value]
     if isinstance(value, dict):

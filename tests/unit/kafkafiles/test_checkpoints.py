@@ -134,3 +134,10 @@ def test_any_bytes_at_all(data):
     ):
         with contextlib.suppress(ParseError):
             parse(data, "file")
+
+
+def test_the_id_of_a_topic() -> None:
+    data = b"version: 0\ntopic_id: RAo1rGG0RpSmsdhKjmgjeQ"
+    assert c.parse_topic_id(data) == "RAo1rGG0RpSmsdhKjmgjeQ"
+    with pytest.raises(ParseError, match="no topic_id"):
+        c.parse_topic_id(b"version: 0")

@@ -104,6 +104,21 @@ def test_the_metadata_log(log_directory: Path) -> None:
     assert len(read("metadata", log_directory, rows="7")) == len(rows)
 
 
+def test_the_log_of_groups(tmp_path: Path) -> None:
+    shutil.copytree(DATA.parent / "group-logs" / "4.3.1", tmp_path / "broker-1")
+    rows = read("groups", tmp_path / "broker-1")
+    assert [row["offset"] for row in rows] == list(range(len(rows)))
+    commits = [row for row in rows if row["kind"] == "OFFSET_COMMIT"]
+    assert json.loads(commits[0]["key"]) == {"group": "g", "topic": "none-client", "partition": 0}
+    assert [json.loads(row["fields"])["offset"] for row in commits] == [3, 4, 5, 6, 7, 8]
+    assert {row["kind"] for row in rows if row["producer_id"] is not None} == {"OFFSET_COMMIT", "COMMIT", "ABORT"}
+    assert [row["kind"] for row in rows if row["fields"] is None][:1] == ["CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT"]
+    log = tmp_path / "broker-1" / "__consumer_offsets-0" / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes()[:-20])
+    (torn,) = [row["problem"] for row in read("groups", log) if row["problem"]]
+    assert "torn" in torn
+
+
 def test_what_is_wrong_is_a_row_or_fails(log_directory: Path) -> None:
     epochs = log_directory / "transactions-0" / "leader-epoch-checkpoint"
     epochs.write_bytes(b"0\n3\n0 0\n")

@@ -16,11 +16,21 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kafkafiles import batches as log
-from kafkafiles import checkpoints, columns, indexes, metadata_image, metadata_log, metadata_records
+from kafkafiles import (
+    checkpoints,
+    columns,
+    group_log,
+    group_records,
+    indexes,
+    metadata_image,
+    metadata_log,
+    metadata_records,
+)
 from kafkafiles.batches import Corrupt, Record
 from kafkafiles.errors import ParseError
 from kafkafiles.replica import examine
@@ -31,6 +41,7 @@ from tests.unit.kafkafiles.test_metadata_log import log as metadata
 
 MUTATIONS = int(os.environ.get("KAFKA_CHAOS_MUTATIONS", "3000"))
 LIMIT = 1 << 20
+DATA = Path(__file__).parents[2] / "data"
 
 SOME = [
     R(key=b"k%d" % at, value=bytes([at]) * (at * 7), headers=((b"h", b"v"),), timestamp=1000 + at) for at in range(6)
@@ -154,6 +165,34 @@ def test_damaged_metadata_logs():
         events, position = metadata_log.decode_from(bad)
         assert 0 <= position <= len(bad)
         metadata_image.MetadataImage().apply_all(events)
+
+
+GROUP_RECORDS = [
+    [bytes.fromhex(part) for part in line.split("\t")[2:4]]
+    for line in (DATA / "group-records" / "4.4.0.tsv").read_text().splitlines()
+]
+
+
+def test_damaged_records_of_groups_even_where_the_checksum_says_nothing():
+    for seed in range(MUTATIONS):
+        dice = random.Random(f"group {seed}")
+        key, value = dice.choice(GROUP_RECORDS)
+        found = group_records.decode_record(damage(key, dice), value)
+        assert found.kind
+        assert group_records.decode_record(key, damage(value, dice)).fields is not None
+
+
+def test_damaged_logs_of_groups():
+    logs = [path.read_bytes() for path in sorted((DATA / "group-logs").glob("*/*/*.log"))]
+    for seed in range(MUTATIONS // 10):
+        dice = random.Random(f"groups {seed}")
+        whole = dice.choice(logs)
+        events, sound = list(group_log.events_of(damage(whole, dice))), list(group_log.events_of(whole))
+        group_log.commits_of(events)
+        group_log.generations_of(events)
+        known = [(event.key, event.fields) for event in sound]  # no checksum covers the offset of a batch
+        accepted = [(event.key, event.fields) for event in events if event.kind != "CORRUPT"]
+        assert all(one in known for one in accepted), f"seed {seed}: accepted as undamaged"
 
 
 SMALL: dict[str, tuple[bytes, Callable[[bytes], object]]] = {

@@ -164,6 +164,14 @@ class TestCopies:
         assert directory_of(data / "broker-1", "t-1") == second.parent
         assert directory_of(data / "broker-1", "t-7") == data / "broker-1" / "kafka"
 
+    def test_of_a_topic_with_many_partitions_those_come_that_have_records(self, data: Path, tmp_path: Path) -> None:
+        for node, number in (("broker-1", 7), ("broker-1", 8), ("broker-2", 7), ("broker-2", 8)):
+            directory = data / node / "kafka" / f"groups-{number}"
+            directory.mkdir(parents=True)
+            (directory / f"{0:020d}.log").write_bytes(log(0, 1) if (node, number) == ("broker-1", 7) else b"")
+        seen = copy_replicas(data, ["broker-1", "broker-2"], tmp_path / "00-final", [], written="groups")
+        assert seen == {"broker-1": {"groups-7": Ends(leo=2)}, "broker-2": {"groups-7": Ends(leo=0)}}
+
     def test_a_moment_is_never_overwritten(self, data: Path, tmp_path: Path) -> None:
         copy_replicas(data, ["broker-1"], tmp_path / "00-armed", ["t"])
         with pytest.raises(OSError, match=r"not empty|exists"):

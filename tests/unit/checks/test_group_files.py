@@ -1,0 +1,158 @@
+"""The coordinators' topic as a second witness: offsets that are not in it, two owners in it, and all that is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from checks.anomalies.groups import (
+    committed_offset_not_in_files,
+    earlier_offset_in_files,
+    without_group_files,
+)
+from checks.anomalies.members import two_owners_in_files, without_ownerships
+from checks.group_files import NO_GROUP_FILES, GroupCopy, GroupFiles, Ownership
+from checks.view import Ending, Membership, PartitionView
+from evidence.events import OffsetCommit
+from evidence.history import schema
+from kafkafiles.group_log import Commit, Member, Standing
+from tests.unit.checks import histories
+
+COPIED_NS = 1000
+
+
+def in_file(offset: int | None, at: int, *, group: str = "g", standing: Standing = "counts") -> Commit:
+    return Commit(
+        group=group, topic="t", partition=0, offset=offset, metadata="", committed_ms=0, at=at, standing=standing
+    )
+
+
+def copy(*commits: Commit, node: str = "broker-1", **more: Any) -> GroupCopy:
+    about = GroupCopy(number=0, moment="00-final", node=node, begun_ns=COPIED_NS, commits=commits)
+    return replace(about, **more)
+
+
+def files(*copies: GroupCopy, **more: Any) -> GroupFiles:
+    return replace(GroupFiles(partitions=1, copies=copies), **more)
+
+
+def told(*offsets: int, outcome: str = schema.OK, at: int = 10, **more: Any) -> PartitionView:
+    rows = [
+        {"kind": schema.OFFSETS, "outcome": outcome, "process": "application", "offset": offset, "invoked_ns": at}
+        | {"completed_ns": at + number}
+        | more
+        for number, offset in enumerate(offsets)
+    ]
+    return histories.view(*rows, groups={"application": Membership("g")})
+
+
+def test_an_acknowledged_offset_that_is_nowhere_is_lost() -> None:
+    (row,) = committed_offset_not_in_files(told(3, 7), files(copy(), copy(node="broker-2")))
+    assert (row["group"], row["committed"], row["process"], row["in_files"]) == ("g", 7, "application", None)
+    assert (row["topic"], row["partition"], row["nodes"]) == ("t", 0, ["broker-1", "broker-2"])
+    assert earlier_offset_in_files(told(7), files(copy())) == []
+
+
+def test_an_earlier_one_in_its_place_is_a_regression() -> None:
+    (row,) = earlier_offset_in_files(told(3, 7), files(copy(in_file(3, 0))))
+    assert (row["committed"], row["in_files"]) == (7, 3)
+    assert committed_offset_not_in_files(told(3, 7), files(copy(in_file(3, 0)))) == []
+
+
+def test_of_a_client_that_is_no_member_too() -> None:
+    commit = OffsetCommit(monotonic_ns=10, group="g", topic="t", partition=0, offset=7)
+    (row,) = committed_offset_not_in_files(histories.view(), files(copy(), told=[commit]))
+    assert (row["committed"], row["process"], row["at_ns"]) == (7, None, 10)
+    assert committed_offset_not_in_files(histories.view(), files(copy(in_file(7, 0)), told=[commit])) == []
+
+
+def nothing(view: PartitionView, found: GroupFiles) -> bool:
+    return committed_offset_not_in_files(view, found) == [] == earlier_offset_in_files(view, found)
+
+
+def test_one_that_was_replaced_or_removed_later_was_there() -> None:
+    assert nothing(told(7), files(copy(in_file(7, 0), in_file(3, 1))))
+    assert nothing(told(7), files(copy(in_file(7, 0), in_file(None, 1))))
+
+
+def test_one_copy_that_has_it_is_enough() -> None:
+    assert nothing(told(7), files(copy(), copy(in_file(7, 0), node="broker-2")))
+    both = copy(in_file(3, 0)), copy(in_file(3, 0), in_file(7, 1), in_file(5, 2), node="broker-2")
+    assert nothing(told(7), files(*both))
+
+
+@pytest.mark.parametrize("outcome", [schema.INFO, schema.FAIL])
+def test_one_that_was_not_acknowledged_may_be_missing(outcome: str) -> None:
+    assert nothing(told(7, outcome=outcome), files(copy()))
+
+
+def test_one_that_was_acknowledged_when_copying_had_begun_may_be_missing() -> None:
+    assert nothing(told(7, at=COPIED_NS), files(copy()))
+
+
+def test_a_later_offset_is_no_loss() -> None:
+    assert nothing(told(7), files(copy(in_file(9, 0))))
+
+
+def test_an_offset_of_an_aborted_transaction_does_not_count_and_of_an_open_one_may() -> None:
+    (row,) = committed_offset_not_in_files(told(7), files(copy(in_file(7, 0, standing="aborted"))))
+    assert row["in_files"] is None
+    assert nothing(told(7), files(copy(in_file(7, 0, standing="open"))))
+
+
+def test_an_offset_in_a_transaction_that_was_not_committed_may_be_missing() -> None:
+    row: dict[str, Any] = {"kind": schema.OFFSETS, "outcome": schema.OK, "process": "application", "offset": 7}
+    row |= {"invoked_ns": 5, "completed_ns": 6, "transaction": 1}
+    for outcome, found in (("ok", 1), ("fail", 0), ("info", 0)):
+        ended = {("application", 1): Ending(outcome, 20)}
+        view = histories.view(row, groups={"application": Membership("g")}, endings=ended)
+        assert len(committed_offset_not_in_files(view, files(copy()))) == found
+
+
+def test_other_groups_offsets_are_not_looked_at() -> None:
+    assert len(committed_offset_not_in_files(told(7), files(copy(in_file(7, 0, group="h"))))) == 1
+
+
+def test_offsets_in_a_store_outside_kafka_are_not_looked_for() -> None:
+    assert nothing(told(7), files(copy(), outside=frozenset({"application"})))
+
+
+def test_without_a_copy_of_the_groups_partition_nothing_is_said() -> None:
+    assert nothing(told(7), NO_GROUP_FILES)
+    assert nothing(told(7), files(copy(number=1)))
+    assert nothing(told(7), files(copy(), partitions=0))
+    assert without_group_files(told(7), NO_GROUP_FILES)
+    assert without_group_files(histories.view(), files(copy()))
+    assert not without_group_files(told(7), files(copy()))
+
+
+# Owners
+
+
+def member(name: str, instance: str = "") -> Member:
+    return Member(member_id=name, instance=instance, client_id="c", partitions=frozenset({("t", 0)}))
+
+
+def owned(*members: Member, generation: int = 1, at: int = 5) -> Ownership:
+    return Ownership(group="g", generation=generation, members=members, written_ms=0, at=at)
+
+
+def test_two_members_of_one_record_that_have_the_partition_are_found_once() -> None:
+    both = owned(member("a"), member("b"))
+    copies = [copy(ownerships=(both,)), copy(ownerships=(both,), node="broker-2")]
+    (row,) = two_owners_in_files(files(*copies))
+    assert (row["group"], row["generation"], row["owners"], row["log_offset"]) == ("g", 1, ["a", "b"], 5)
+    assert row["node"] == "broker-1"
+
+
+def test_one_after_the_other_in_two_generations_is_a_rebalance() -> None:
+    one_by_one = owned(member("a")), owned(member("b"), generation=2, at=6)
+    assert two_owners_in_files(files(copy(ownerships=one_by_one))) == []
+    assert without_ownerships(files(copy()))
+    assert not without_ownerships(files(copy(ownerships=one_by_one)))
+
+
+def test_one_static_member_under_two_ids_is_one_member() -> None:
+    assert two_owners_in_files(files(copy(ownerships=(owned(member("a", "i"), member("b", "i")),)))) == []
