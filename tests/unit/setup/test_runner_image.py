@@ -70,7 +70,7 @@ def test_the_build_gets_what_the_wheel_is_made_from_and_no_more() -> None:
     sent = context_files()
     tops = {path.split("/")[0] for path in sent}
     files = {"LICENSE", "README.md", "pyproject.toml", "requirements-build.lock", "requirements-run.lock"}
-    assert tops == {*wheel["packages"], *wheel["force-include"], *files, ".ci", ".dockerignore"}
+    assert tops == {*wheel["only-include"], *wheel["force-include"], *files, ".ci", ".dockerignore"}
     assert {PROJECT["project"]["readme"], *PROJECT["project"]["license-files"]} <= set(sent)
     assert wheel["hooks"]["custom"]["path"] in sent
     assert any(path.startswith("results/ledger/") for path in sent), "the wheel packs the ledger itself"
