@@ -86,11 +86,12 @@ class Forked:
         return self.returncode
 
     def _status(self) -> int:
-        self._told.settimeout(STATUS_LIMIT_S)
-        try:
-            said = self._told.recv(ANSWER)
-        except OSError:
-            said = b""
+        with self._told:  # it says nothing more
+            self._told.settimeout(STATUS_LIMIT_S)
+            try:
+                said = self._told.recv(ANSWER)
+            except OSError:
+                said = b""
         return int(said) if said else UNKNOWN
 
     def send_signal(self, number: int) -> None:

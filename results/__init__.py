@@ -14,6 +14,7 @@ to say what was run, or how it ended, reads it here: `kafka-chaos museum` and th
 imports another one, so that every room may read it.
 """
 
+import gzip
 import json
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
@@ -30,6 +31,9 @@ PICTURES: Final = "pictures"
 AUDIT: Final = "audit"
 LEDGER: Final = "ledger"
 CELLS: Final = "cells.jsonl"
+PACKED: Final = ".gz"
+"""Behind the name of a file that is compressed."""
+NIGHTS: Final = "nights"
 NOT_RUN: Final[Mapping[str, Any]] = {"cases": {}}
 """What `by_scenario` would have of a scenario without runs."""
 OWN_BUILD: Final = "@"
@@ -71,6 +75,10 @@ def of_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> list[str]:
+    """The lines of a file, or of what an installed copy has in its place (results/packed.py)."""
+    packed = path.with_name(f"{path.name}{PACKED}")
+    if packed.exists():
+        return gzip.decompress(packed.read_bytes()).decode().splitlines()
     return path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
 
 

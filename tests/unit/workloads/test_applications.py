@@ -121,6 +121,8 @@ def test_a_program_is_killed_exactly_between_two_steps(
     mock_cluster.list_topics(f"{inputs}-out", timeout=10)
     with application(run_dir, bootstrap, inputs, program, stop) as app:
         assert app.wait_still(timeout_s=LIMIT_S) == stop
+        # Nobody in the program waits for a commit that is not synchronous.
+        poll(lambda: committed(bootstrap, inputs), LIMIT_S, until=lambda offset: offset == has_committed)
         app.kill()
     assert committed(bootstrap, inputs) == has_committed
     assert outputs(run_dir, bootstrap, inputs) == list(range(has_processed))
