@@ -162,8 +162,8 @@ FROZEN = Gone(taken=Run.freeze, back=lambda run, _broker: run.thaw())
 CUT = Gone(taken=cut_off, back=lambda run, _broker: run.heal_network())
 
 
-HELD_UP = """The next coordinator takes over late: its own last fetch from the old leader, which answers nothing, holds
-    it up for as long as 30 s (replica.socket.timeout.ms)."""
+HELD_UP = """The next coordinator may take over late: its own last fetch from the old leader, or a connection to the
+    address of that one, holds it up for as long as 30 s (replica.socket.timeout.ms)."""
 
 
 STREAMS_LIMIT_S = 240.0

@@ -53,12 +53,10 @@ def fail_over(run: Run, gone: Gone, time_out: str) -> None:
     run.wait_stable(t, timeout_s=LIMIT_S)
 
 
-KEPT = [Documented(claims=["transactions-pause-for-the-session", RELEASED], source=KIP_98, basis=Basis.KIP)]
-UNANSWERED = [
+DOCUMENTED = [
     Documented(on=ranges.FETCHES_HOLD_UP, claims=[RELEASED], sentence=HELD_UP, source="KAFKA-6051", basis=Basis.JIRA),
-    *KEPT,
+    Documented(claims=["transactions-pause-for-the-session", RELEASED], source=KIP_98, basis=Basis.KIP),
 ]
-"""Where the old leader's connections stay open, and it answers nothing."""
 
 scenario(
     name="transaction-coordinator-failover",
@@ -75,7 +73,7 @@ scenario(
         f"{prefix}{name}": Case(
             client=client,
             steps=partial(fail_over, gone=gone, time_out=TIME_OUTS[client]),
-            documented=KEPT if gone is KILLED else UNANSWERED,
+            documented=DOCUMENTED,
         )
         for prefix, client in (("", "librdkafka"), ("java-", "java"))
         for name, gone in (("killed", KILLED), ("frozen", FROZEN), ("cut", CUT))
