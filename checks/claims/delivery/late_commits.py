@@ -4,11 +4,16 @@ A coordinator looks first for the group.instance.id, then for the member, and la
 has been removed from its group is told UNKNOWN_MEMBER_ID, whatever the protocol of the group. Before it answers
 ILLEGAL_GENERATION (classic protocol) or STALE_MEMBER_EPOCH (consumer protocol) it has to know the member, and that one
 has to speak of an older generation than its own.
+
+There is one way round that. A member of librdkafka's that has not polled for max.poll.interval.ms leaves its group by
+itself, and forgets its member id (rd_kafka_cgrp_leave), not its generation. A commit in a transaction that names no
+member is held against the generation alone (GroupCoordinator.doTxnCommitOffsets, 2.8.2). If the coordinator removes the
+member before it leaves, the other error comes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
@@ -21,13 +26,16 @@ INSTANCE: Final = "group.instance.id"
 UNKNOWN_MEMBER: Final = ("UNKNOWN_MEMBER_ID", "CommitFailedException")
 """CommitFailedException is what Java's consumers make of UNKNOWN_MEMBER_ID, and of ILLEGAL_GENERATION and
 STALE_MEMBER_EPOCH, too (ConsumerCoordinator.OffsetCommitResponseHandler 2.8.2, CommitRequestManager 3.9.0)."""
+OLD_GENERATION: Final = "ILLEGAL_GENERATION"
+TRANSACTIONAL: Final = "transactional.id"
+LIBRDKAFKA: Final = "librdkafka"
 FENCED: Final = ("FENCED_INSTANCE_ID",)
 NEVER: Final = "nobody committed late"
 
 
-def _told(late: Sequence[LateCommit], errors: Sequence[str]) -> Judged:
+def _told(late: Sequence[LateCommit], is_right: Callable[[LateCommit], bool]) -> Judged:
     rows: list[dict[str, Any]] = [one.row() for one in late]
-    wrong = [row for row in rows if row["error"] not in errors]
+    wrong = [one.row() for one in late if not is_right(one)]
     seen = ", ".join(sorted({row["error"] or "no error" for row in rows}))
     return judged(rows, wrong, f"{plural(len(rows), 'late commit')} ({seen})", NEVER)
 
@@ -37,6 +45,14 @@ def _fenced(evidence: RunEvidence, late: LateCommit) -> bool:
     processes = [evidence.run.process(name) for name in (late.commit.process, *late.owners)]
     own, *others = [process.settings.get(INSTANCE, "") if process is not None else "" for process in processes]
     return bool(own) and own in others
+
+
+def _names_no_member(evidence: RunEvidence, late: LateCommit) -> bool:
+    """Whether it is a commit in a transaction of librdkafka's, whose member may have left by itself."""
+    process = evidence.run.process(late.commit.process)
+    if process is None or TRANSACTIONAL not in process.settings:
+        return False
+    return (process.library or evidence.run.client) == LIBRDKAFKA
 
 
 @claim(
@@ -49,11 +65,16 @@ def late_commit_of_removed_member_unknown(evidence: RunEvidence) -> Judged:
     """The coordinator does not know a member that it has removed from the group, and refuses its offsets with
     UNKNOWN_MEMBER_ID.
 
-    Java's consumers make a CommitFailedException of that. Static members whose group.instance.id another process has
+    A commit in a transaction of librdkafka's may name no member any more: ILLEGAL_GENERATION is right there, too.
+    Java's consumers make a CommitFailedException of either. Static members whose group.instance.id another process has
     taken are left out: they are fenced.
     """
-    late = [one for one in late_commits(evidence) if not _fenced(evidence, one)]
-    return _told(late, UNKNOWN_MEMBER)
+
+    def is_right(one: LateCommit) -> bool:
+        error = one.commit.error
+        return error in UNKNOWN_MEMBER or (error == OLD_GENERATION and _names_no_member(evidence, one))
+
+    return _told([one for one in late_commits(evidence) if not _fenced(evidence, one)], is_right)
 
 
 @claim("late-commit-of-replaced-instance-fenced", source="KIP-345: FENCED_INSTANCE_ID", basis=Basis.KIP)
@@ -61,4 +82,5 @@ def late_commit_of_replaced_instance_fenced(evidence: RunEvidence) -> Judged:
     """The coordinator refuses the offsets of a static member with FENCED_INSTANCE_ID once another process has its
     group.instance.id.
     """
-    return _told([one for one in late_commits(evidence) if _fenced(evidence, one)], FENCED)
+    late = [one for one in late_commits(evidence) if _fenced(evidence, one)]
+    return _told(late, lambda one: one.commit.error in FENCED)

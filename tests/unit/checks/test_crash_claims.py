@@ -256,6 +256,28 @@ def test_a_late_commit_is_refused_for_a_reason(
     assert claims.judge(REPLACED_INSTANCE, evidence).outcome == fenced
 
 
+@pytest.mark.parametrize(
+    ("settings", "library", "outcome"),
+    [
+        ({"transactional.id": "a"}, "librdkafka", HELD),
+        ({"transactional.id": "a"}, "java", CONTRADICTED),
+        ({}, "librdkafka", CONTRADICTED),
+    ],
+)
+def test_a_member_that_left_by_itself_is_told_of_its_generation(
+    settings: dict[str, str], library: str, outcome: str
+) -> None:
+    """librdkafka forgets its member id, and a commit in a transaction without one is held against the generation."""
+    processes = [{"name": OWN, "settings": settings, "library": library}, {"name": OTHER, "settings": {}}]
+    commits = [commit(OTHER, 2), commit(OWN, 3, "info", "ILLEGAL_GENERATION")]
+    evidence = RunEvidence(
+        run=run_record({"processes": processes}),
+        run_state=RunState((stands(2),)),
+        member_commits=lambda topic, partition: commits,
+    )
+    assert claims.judge(REMOVED, evidence).outcome == outcome
+
+
 WRITTEN = "written-batch-not-written-again"
 
 
