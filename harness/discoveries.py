@@ -299,13 +299,13 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="refused-then-accepted",
             case="one-in-flight",
-            on=("0.10.2.2", "1.1.1", "2.8.2", "4.3.1", "4.4.0"),
+            on=("0.10.2.2", "1.1.1", "2.2.2-pinned", "2.8.2", "3.9.2-zk", "4.3.1", "4.4.0"),
             shows="the second record is written before the first",
         ),
         control=Arm(
             scenario="refused-then-accepted",
             case="java-one-in-flight",
-            on=("0.10.2.2", "0.11.0.3", "2.8.2", "4.3.1"),
+            on=("0.10.2.2", "0.11.0.3", "2.2.2-pinned", "2.8.2", "3.9.2-zk", "4.3.1"),
             shows="Java's producer sends the second when the first is settled: they are in their order",
         ),
         about=About(
@@ -339,7 +339,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="exactly-once-transactions",
             case="group-coordinator",
-            on=("1.1.1", "3.9.2-kraft", "3.9.2-zk", "4.3.1"),
+            on=("1.1.1", "2.8.2", "3.9.2-kraft", "3.9.2-zk", "4.3.1"),
             shows="send_offsets_to_transaction, called with a time-out of 30 s, does not return in 45 s; the process "
             "has to be killed, and the next one processes each input once",
         ),
