@@ -6,9 +6,9 @@ ILLEGAL_GENERATION (classic protocol) or STALE_MEMBER_EPOCH (consumer protocol) 
 has to speak of an older generation than its own.
 
 There is one way round that. A member of librdkafka's that has not polled for max.poll.interval.ms leaves its group by
-itself, and forgets its member id (rd_kafka_cgrp_leave), not its generation. A commit in a transaction that names no
-member is held against the generation alone (GroupCoordinator.doTxnCommitOffsets, 2.8.2). If the coordinator removes the
-member before it leaves, the other error comes.
+itself, and forgets its member id (rd_kafka_cgrp_leave), not its generation. Of a commit in a transaction that names no
+member the coordinator checks the generation alone (GroupCoordinator.doTxnCommitOffsets, 2.8.2). If the coordinator
+removes the member before it leaves, the other error comes.
 """
 
 from __future__ import annotations

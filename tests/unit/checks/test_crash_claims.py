@@ -267,7 +267,7 @@ def test_a_late_commit_is_refused_for_a_reason(
 def test_a_member_that_left_by_itself_is_told_of_its_generation(
     settings: dict[str, str], library: str, outcome: str
 ) -> None:
-    """librdkafka forgets its member id, and a commit in a transaction without one is held against the generation."""
+    """librdkafka forgets its member id, and of a commit in a transaction without one only the generation is checked."""
     processes = [{"name": OWN, "settings": settings, "library": library}, {"name": OTHER, "settings": {}}]
     commits = [commit(OTHER, 2), commit(OWN, 3, "info", "ILLEGAL_GENERATION")]
     evidence = RunEvidence(
