@@ -4,7 +4,7 @@ That is the code of three things: the scenario's file with what it takes from ot
 are documented of it, and the faults that its steps carry out. A step is a word of `Run`, so the faults of a scenario
 are those that its words, and the words that these use, name. Of a claim and a fault it is the definition, with those
 that it uses in the same file. Definitions are compared as Python understands them: without comments, docstrings and
-the sentences of a scenario (TEXTS), because no run differs by these.
+the sentences of a scenario (app.registry.FOR_READERS), because no run differs by these.
 
 What all runs share, such as the runner, the observers and the analysis, is left out. It changes daily, and would make
 every cell one that has changed.
@@ -15,25 +15,21 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import CodeType
-from typing import Final, cast
+from typing import Final
 
+from app import git_blobs
+from app.registry import FOR_READERS, names_of, parsed
 from checks.claims import CATALOGUE
 from evidence import ledger
 from harness.run import Run
 from harness.scenario import PACKAGE, Scenario, all_scenarios
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+ROOT: Final = git_blobs.ROOT
 FAULTS: Final = "harness.faults."
-TEXTS: Final = frozenset({"claim", "sentence", "source", "basis", "operator", "also_called"})
-"""Arguments of a scenario, or of what is documented of it, that people read and no run is judged by."""
-
-At = tuple[str, str]
-"""A commit and a file's path in it, from the root of the checkout."""
 
 
 def changed(asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], bool]:
@@ -44,10 +40,10 @@ def changed(asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], bool]:
     every = all_scenarios()
     known = [(commit, scenario) for commit, scenario in dict.fromkeys(asked) if commit and scenario in every]
     parts = {scenario: parts_of(every[scenario]) for scenario in {scenario for _, scenario in known}}
-    blobs = _blobs({(commit, path) for commit, scenario in known for path in parts[scenario]})
+    blobs = git_blobs.blobs({(commit, path) for commit, scenario in known for path in parts[scenario]}, ROOT)
     now = {path: (ROOT / path).read_bytes() for each in parts.values() for path in each}
     named = {path: ledger.blob(content) for path, content in now.items()}
-    others = _contents({blob for (_, path), blob in blobs.items() if blob != named[path]})
+    others = git_blobs.contents({blob for (_, path), blob in blobs.items() if blob != named[path]}, ROOT)
     here = {commit for commit, _ in blobs}
 
     def differs(commit: str, path: str, names: frozenset[str]) -> bool:
@@ -166,7 +162,7 @@ def _used(module: ast.Module, names: frozenset[str]) -> list[ast.stmt]:
         return module.body
     defined: dict[str, list[ast.stmt]] = {}
     for node in module.body:
-        for name in _defines(node):
+        for name in names_of(node):
             defined.setdefault(name, []).append(node)
     seen, left = set[str](), [*names]
     while left:
@@ -174,65 +170,10 @@ def _used(module: ast.Module, names: frozenset[str]) -> list[ast.stmt]:
         if name in defined and name not in seen:
             seen.add(name)
             left += [one.id for node in defined[name] for one in ast.walk(node) if isinstance(one, ast.Name)]
-    return [node for node in module.body if seen.intersection(_defines(node))]
-
-
-def _defines(node: ast.stmt) -> list[str]:
-    match node:
-        case ast.FunctionDef() | ast.ClassDef():
-            return [node.name]
-        case ast.Assign():
-            return [one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)]
-        case ast.AnnAssign(target=ast.Name() as target):
-            return [target.id]
-        case _:
-            return []
+    return [node for node in module.body if seen.intersection(names_of(node))]
 
 
 @cache
 def _parsed(content: bytes) -> ast.Module:
     """A file without what is there for people. Raises SyntaxError."""
-    return cast("ast.Module", _WithoutTexts().visit(ast.parse(content)))
-
-
-class _WithoutTexts(ast.NodeTransformer):
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Leave out a string that stands alone: a docstring, or that of an attribute."""
-        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            return None
-        return self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Leave out the arguments that are texts."""
-        node.keywords = [one for one in node.keywords if one.arg not in TEXTS]
-        return self.generic_visit(node)
-
-
-# What git has
-
-
-def _blobs(asked: Iterable[At]) -> dict[At, str]:
-    """The blob of each file at each commit; none where git does not know it."""
-    every = sorted(asked)
-    names = "".join(f"{commit}:{path}\n" for commit, path in every).encode()
-    said = _git(["cat-file", "--batch-check=%(objectname) %(objecttype)"], names).decode().splitlines()
-    words = [line.split() for line in said]
-    return {key: word[0] for key, word in zip(every, words, strict=bool(words)) if word[1:] == ["blob"]}
-
-
-def _contents(blobs: Iterable[str]) -> dict[str, bytes]:
-    """What is in each of these blobs."""
-    every = sorted(blobs)
-    said, found = _git(["cat-file", "--batch=%(objectsize)"], "".join(f"{blob}\n" for blob in every).encode()), {}
-    for blob in every:
-        size, _, rest = said.partition(b"\n")
-        found[blob], said = rest[: int(size)], rest[int(size) + 1 :]
-    return found
-
-
-def _git(words: list[str], given: bytes) -> bytes:
-    """What git says; nothing outside a checkout."""
-    try:
-        return subprocess.run(["git", *words], input=given, cwd=ROOT, capture_output=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return b""
+    return parsed(content.decode(), FOR_READERS)

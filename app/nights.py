@@ -12,7 +12,6 @@ line excludes. Restored runs are left out: nobody can look at them.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from typing import Final
 from analysis.ledger import load_of
 from app import parts
 from app.audit_cells import PREFIX, subjects_of
+from app.git_blobs import ROOT, blobs
 from app.ledger import LedgerFolder, of_runs_first
 from checks.claim import CONTRADICTED, NOT_OBSERVED
 from evidence import ledger
@@ -228,33 +228,14 @@ def codes_of(started: Iterable[RunStarted]) -> dict[str, str]:
         for line in every
         if not line.code and line.commit and not line.modified and line.scenario in paths
     }
-    blobs = _blobs(tuple(sorted(asked)))
-    return {line.run: line.code or blobs.get((line.commit or "", paths.get(line.scenario, "")), "") for line in every}
+    known = blobs(asked)
+    return {line.run: line.code or known.get((line.commit or "", paths.get(line.scenario, "")), "") for line in every}
 
 
 @lru_cache(maxsize=1)
 def scenario_files() -> Mapping[str, str]:
     """Where each scenario is written, from the root of the checkout."""
-    root = Path(__file__).resolve().parents[1]
-    return {name: str(Path(one.path).resolve().relative_to(root)) for name, one in all_scenarios().items()}
-
-
-def _blobs(asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """The blob of each file at each commit; none where git does not know it."""
-    names = "".join(f"{commit}:{path}\n" for commit, path in asked)
-    try:
-        said = subprocess.run(
-            ["git", "cat-file", "--batch-check=%(objectname) %(objecttype)"],
-            input=names,
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()
-    except (OSError, subprocess.CalledProcessError):
-        return {}
-    words = [line.split() for line in said]
-    return {key: word[0] for key, word in zip(asked, words, strict=True) if len(word) == 2 and word[1] == "blob"}
+    return {name: str(Path(one.path).resolve().relative_to(ROOT)) for name, one in all_scenarios().items()}
 
 
 def alike(old: ComparedSide, new: ComparedSide, pairs: Sequence[str]) -> tuple[ComparedSide, ComparedSide]:

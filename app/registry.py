@@ -28,7 +28,7 @@ import ast
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,10 @@ THE_REST = "the rest of the module"
 SCENARIOS = "scenarios"
 STATE = ("Documented", "Outcome", "Rule")
 """What makes a statement."""
-STATED = ("basis", "claim", "documented", "operator", "sentence", "source", "why")
-"""Arguments that state something, or that are words for readers."""
+FOR_READERS = ("also_called", "basis", "claim", "operator", "sentence", "source", "why")
+"""Arguments that are words for readers."""
+STATED = ("documented", *FOR_READERS)
+"""These, and those that state something."""
 
 
 def registry(checkout: Path) -> dict[str, Any]:
@@ -127,15 +129,29 @@ def sequences(checkout: Path) -> Iterator[tuple[str, dict[str, str]]]:
         yield str(path.relative_to(checkout)), digests(path.read_text(encoding="utf-8"), stated=False)
 
 
-class _Unstated(ast.NodeTransformer):
-    """Takes away what a scenario states, and what it says of itself."""
+class _Without(ast.NodeTransformer):
+    """Takes away some arguments of calls, and some calls."""
+
+    def __init__(self, arguments: Collection[str], calls: Collection[str]) -> None:
+        self.arguments, self.calls = arguments, calls
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         called = node.func.id if isinstance(node.func, ast.Name) else ""
-        if called in STATE:
+        if called in self.calls:
             return ast.Constant(value=None)
-        node.keywords = [one for one in node.keywords if one.arg not in STATED]
+        node.keywords = [one for one in node.keywords if one.arg not in self.arguments]
         return self.generic_visit(node)
+
+
+def parsed(source: str, arguments: Collection[str] = (), calls: Collection[str] = ()) -> ast.Module:
+    """A module without docstrings, and without these arguments of any call and these calls. Raises SyntaxError."""
+    module = ast.parse(source)
+    if arguments or calls:
+        _Without(arguments, calls).visit(module)
+    for node in ast.walk(module):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            node.body = [one for one in node.body if not _is_words(one)]
+    return module
 
 
 def digests(source: str, *, stated: bool = True) -> dict[str, str]:
@@ -157,20 +173,24 @@ def digests(source: str, *, stated: bool = True) -> dict[str, str]:
     True
     """
     codes: dict[str, list[str]] = {}
-    module = ast.parse(source)
-    for statement in (module if stated else _Unstated().visit(module)).body:
-        if not isinstance(statement, ast.Import | ast.ImportFrom) and not _is_words(statement):
-            for name in _names_of(statement):
-                codes.setdefault(name, []).append(ast.dump(_without_words(statement)))
+    for statement in (parsed(source) if stated else parsed(source, STATED, STATE)).body:
+        if not isinstance(statement, ast.Import | ast.ImportFrom):
+            for name in names_of(statement):
+                codes.setdefault(name, []).append(ast.dump(statement))
     return {name: hashlib.sha256("\n".join(code).encode()).hexdigest()[:12] for name, code in codes.items()}
 
 
-def _names_of(statement: ast.stmt) -> list[str]:
-    """What a statement at the top of a module gives a name to."""
+def names_of(statement: ast.stmt) -> list[str]:
+    r"""What a statement at the top of a module gives a name to.
+
+    >>> [names_of(one) for one in ast.parse("A, B = C = 1, 2\nA.x = 1").body]
+    [['A', 'B', 'C'], ['the rest of the module']]
+    """
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [statement.name]
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", statement)]
-    return [one.id for one in targets if isinstance(one, ast.Name)] or [THE_REST]
+    each = [one for target in targets for one in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return [one.id for one in each if isinstance(one, ast.Name)] or [THE_REST]
 
 
 def _is_words(statement: ast.stmt) -> bool:
@@ -180,14 +200,6 @@ def _is_words(statement: ast.stmt) -> bool:
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
     )
-
-
-def _without_words(statement: ast.stmt) -> ast.stmt:
-    """A statement without the docstrings in it."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            node.body = [one for one in node.body if not _is_words(one)]
-    return statement
 
 
 if __name__ == "__main__":

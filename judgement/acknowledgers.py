@@ -80,17 +80,17 @@ def terms_of(run_state: RunState, where: TopicPartition | None) -> list[Term]:
     if any(issubclass(fault.proof_type, TELLS_NOTHING) for fault in run_state.faults):
         return []
     first = {state.leader_epoch: state for state in reversed(states) if state.leader != NO_LEADER}
-    return [_term(run_state, state, first.get(state.leader_epoch + 1)) for _, state in sorted(first.items())]
-
-
-def _term(run_state: RunState, state: Partition, following: Partition | None) -> Term:
-    node, next_ns = broker(state.leader), NEVER_NS if following is None else following.at_ns
     told = [
         one
         for one in of(run_state.events, Log)
-        if (one.topic, one.partition) == (state.topic, state.partition)
-        and one.event in ("become-leader", "become-follower")
+        if (one.topic, one.partition) == where and one.event in ("become-leader", "become-follower")
     ]
+    return [_term(run_state, told, state, first.get(state.leader_epoch + 1)) for _, state in sorted(first.items())]
+
+
+def _term(run_state: RunState, told: Sequence[Log], state: Partition, following: Partition | None) -> Term:
+    """The term that begins with a state, by what brokers say of leading and following this partition."""
+    node, next_ns = broker(state.leader), NEVER_NS if following is None else following.at_ns
     later = (
         one
         for one in told
