@@ -720,6 +720,63 @@ MUTANTS: Final = (
             OLD: (before("kafka.log.LogManager", "checkpointLogStartOffsetsInDir", "{ Mutant.hit(); return; }"),),
         },
     ),
+    Mutant(
+        name="refuses-with-a-whole-isr",
+        broken="The leader refuses acks=all for want of replicas once it has written 500 batches, and none is missing.",
+        owed="with enough replicas in sync acks=all is accepted (topic configuration: min.insync.replicas)",
+        tells=("unwritable",),
+        where=at("baseline/steady", "baseline"),
+        changes=dict.fromkeys(
+            RELEASES,
+            (
+                before(
+                    PARTITION,
+                    "appendRecordsToLeader(",
+                    'if (!topic().startsWith("__") && $3 == -1 && Mutant.count("written") > 500) { Mutant.hit(); '
+                    'throw new org.apache.kafka.common.errors.NotEnoughReplicasException("mutant"); }',
+                ),
+            ),
+        ),
+    ),
+    Mutant(
+        name="acknowledged-late",
+        broken="The leader holds each 200th produce request that waits for the ISR back for 25 s.",
+        owed="acks=all is answered when the ISR has the records, and nobody who lags for longer than "
+        "replica.lag.time.max.ms is in it (broker configuration)",
+        tells=("unwritable",),
+        where=at("baseline/steady"),
+        changes=dict.fromkeys(
+            RELEASES,
+            (
+                before(
+                    "kafka.server.KafkaApis",
+                    "handleProduceRequest",
+                    'if (Mutant.count("requests") % 200 == 0) Mutant.delay(25000L);',
+                ),
+            ),
+        ),
+    ),
+    Mutant(
+        name="consumers-starved",
+        broken="The leader gives consumers nothing behind offset 300 for a hundred seconds.",
+        owed="what the ISR has is given to consumers (Kafka documentation, Design: replication)",
+        tells=("stuck-reader",),
+        where=at("baseline/steady"),
+        changes={
+            release: (
+                before(
+                    PARTITION,
+                    "readRecords",
+                    f'if ({isolation} && {offset} > 300L && !topic().startsWith("__") && '
+                    f'Mutant.within("starved", 100)) {{ Mutant.hit(); {size} = 0; $7 = false; }}',
+                ),
+            )
+            for release, isolation, offset, size in (
+                (NEW, "$6 != org.apache.kafka.server.storage.log.FetchIsolation.LOG_END", "$3", "$5"),
+                (OLD, "$5 != kafka.server.FetchLogEnd$.MODULE$", "$2", "$4"),
+            )
+        },
+    ),
 )
 
 
