@@ -217,6 +217,11 @@ class Nemesis:
         """
         self._strike_network(Cut, senders, receivers, one_way, port)
 
+    def isolate(self, *targets: Target) -> None:
+        """Cut nodes from all others: brokers, and ZooKeeper or the controllers. Clients reach each of them."""
+        apart = {target.node.name for target in targets}
+        self.cut(targets, [Target("", node) for name, node in self._cluster.nodes.items() if name not in apart])
+
     def cut_requests(self, senders: Sequence[Target], receivers: Sequence[Target]) -> None:
         """Drop what brokers ask of others, such as a follower's fetches, proved by the kernel's counters: what those
         ask of them, and what they answer, gets through.

@@ -38,7 +38,6 @@ from scenarios.audit import (
     retries,
     unanswered,
 )
-from scenarios.partition import other_nodes
 
 RECORDS_WHILE_CUT_OFF = 7
 
@@ -99,7 +98,7 @@ def leader_cut_off(run: Run) -> None:
     subjects.begin(lambda one: accepted(one, run.version))
     run.send(t, 3)
     leader, followers = run.leader_of(t), run.followers_of(t)
-    run.cut([leader], other_nodes(run, leader))
+    run.isolate(leader)
     end_waiting_fetches(run, leader)
     subjects.send(RECORDS_WHILE_CUT_OFF, expected_loss=lambda one: taken(one) and others(one))
     subjects.wait_acknowledged(FIRST + RECORDS_WHILE_CUT_OFF, taken)

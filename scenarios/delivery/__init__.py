@@ -152,14 +152,9 @@ class Gone:
     back: Callable[[Run, Target], None]
 
 
-def cut_off(run: Run, broker: Target) -> None:
-    """The broker reaches no other node; clients reach it and the others."""
-    run.cut([broker], [run.node(name) for name in run.cluster.nodes if name != broker.node.name])
-
-
 KILLED = Gone(taken=Run.kill, back=Run.start)
 FROZEN = Gone(taken=Run.freeze, back=lambda run, _broker: run.thaw())
-CUT = Gone(taken=cut_off, back=lambda run, _broker: run.heal_network())
+CUT = Gone(taken=Run.isolate, back=lambda run, _broker: run.heal_network())
 
 
 HELD_UP = """The next coordinator may take over late: its own last fetch from the old leader, or a connection to the

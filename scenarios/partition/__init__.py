@@ -79,9 +79,3 @@ def loyal_client(run: Run, t: Partition, leader: Target) -> ScriptedProducer:
     (sent,) = producer.send(*t, count=1, timeout_s=SEND_LIMIT_S)
     run.claim("the leader acknowledges before it is cut off", sent.outcome == "ok")
     return producer
-
-
-def other_nodes(run: Run, *apart: Target) -> list[Target]:
-    """All nodes but these: brokers, and ZooKeeper or the controllers."""
-    names = {target.node.name for target in apart}
-    return [run.node(name) for name in run.cluster.nodes if name not in names]

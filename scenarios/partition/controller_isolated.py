@@ -9,7 +9,7 @@ it back while its successor's session lasts; a KRaft quorum may elect it once it
 """
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
-from scenarios.partition import SETTINGS, clients, other_nodes
+from scenarios.partition import SETTINGS, clients
 
 SOON_S = 10.0
 """Much less than replica.lag.time.max.ms, after which the leader would remove the follower itself."""
@@ -60,7 +60,7 @@ def controller_isolated(run: Run) -> None:
     t, controller = run.partition(), run.controller()
     leader, followers = run.leader_of(t), run.followers_of(t)
     with clients(run, t) as load:
-        run.cut([controller], other_nodes(run, controller))
+        run.isolate(controller)
         successor = run.wait_controller_other_than(controller)
         # Not the successor itself: as that leaves, the leader takes it back into the ISR (seen on 0.10.2.2).
         follower, other = sorted(followers, key=lambda one: one.node.name == successor.node.name)

@@ -7,7 +7,7 @@ back in the ISR.
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Run, scenario
 from scenarios.museum.shrunk_isr_stalls import KAFKA_13091
-from scenarios.partition import SETTINGS, SHRUNK, clients, other_nodes
+from scenarios.partition import SETTINGS, SHRUNK, clients
 
 
 @scenario(
@@ -54,7 +54,7 @@ def follower_isolated(run: Run) -> None:
     t = run.partition()
     leader, (follower, other) = run.leader_of(t), run.followers_of(t)
     with clients(run, t) as load:
-        run.cut([follower], other_nodes(run, follower))
+        run.isolate(follower)
         run.wait_isr(t, [leader, other])
         run.wait_unregistered(follower)
         load.wait_more(40, timeout_s=60)

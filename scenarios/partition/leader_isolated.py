@@ -11,7 +11,7 @@ anything to the next one.
 """
 
 from harness.words import LOST, Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
-from scenarios.partition import ELECTED, SETTINGS, clients, loyal_client, other_nodes, send_beside
+from scenarios.partition import ELECTED, SETTINGS, clients, loyal_client, send_beside
 
 CLAIMS = [*ELECTED, "leader-replaced-in-time", "isr-whole-after-heal"]
 
@@ -64,7 +64,7 @@ def leader_isolated(run: Run) -> None:
     leader, followers = run.leader_of(t), run.followers_of(t)
     loyal = loyal_client(run, t, leader)
     with clients(run, t, expected_loss=acks == "1"):
-        run.cut([leader], other_nodes(run, leader))
+        run.isolate(leader)
         sent = loyal.send_async(*t, expected_loss=True)
         if acks == "1":
             sent.wait(timeout_s=10)

@@ -73,6 +73,12 @@ def test_a_cut_from_the_coordinator_alone(mode: str, names: tuple[str, ...], sai
     assert faults.said == [said]
 
 
+def test_an_isolated_broker_reaches_nobody_of_the_cluster() -> None:
+    made, faults, targets = nemesis("kraft", "controller-100", "broker-1", "broker-2", "broker-3")
+    made.isolate(targets["broker-1"], targets["broker-3"])
+    assert faults.said == ["network cut of broker-1, broker-3 from controller-100, broker-2"]
+
+
 def test_an_answer_is_withheld_where_clients_are_behind_relays() -> None:
     made, faults, _ = nemesis("kraft", "controller-100", "broker-1")
     application: Any = SimpleNamespace(name="processor-1", clients=("processor-1",))
