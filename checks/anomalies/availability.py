@@ -19,7 +19,7 @@ from evidence.foreign import foreign_events
 from evidence.nodes import broker
 from evidence.own_ends import own_ends
 from evidence.run import RunRecord
-from evidence.run_state import ALIVE, DOWN, UP, Interval, PartitionInterval, RunState
+from evidence.run_state import ALIVE, DOWN, LATE_TIMES, UP, Interval, PartitionInterval, RunState
 from evidence.spans import Span, common
 
 Evidence = dict[str, Any]
@@ -179,14 +179,12 @@ def _could_lead(run_state: RunState, state: PartitionInterval, begin_ns: int, en
     return [node for node, begun in well.items() if begun is not None and at_ns - max(begun, since_ns) >= LIMIT_NS]
 
 
-@anomaly("not-registered", source=REGISTERED, basis=Basis.KIP, reads=(CLUSTER,))
-def not_registered(run_state: RunState) -> list[Evidence]:
-    """A broker that was up and could reach its coordinator was not registered for long.
+def unregistered(run_state: RunState) -> Iterator[tuple[Evidence, bool]]:
+    """Brokers that could have registered for long, and whether the machine may be why they did not.
 
-    Brokers that were gone, or fenced, for 45 s in which their processes were up, no fault lasted anywhere, and
-    ZooKeeper, or KRaft's controller, was up. A broker whose session is over begins another, however often that fails.
+    A process that starts reads jars and logs first, which takes CPU. So the machine may be why if it has not registered
+    since it began, and is over its time by no more than somebody was held up.
     """
-    found: list[Evidence] = []
     for node, intervals in run_state.registrations.items():
         for one in intervals:
             at_ns = one.end_ns - 1
@@ -194,10 +192,31 @@ def not_registered(run_state: RunState) -> list[Evidence]:
             if one.value == ALIVE or up_ns is None or keeper_ns is None:
                 continue
             since_ns = max(one.begin_ns, up_ns, keeper_ns, calm_since(run_state, at_ns))
-            if at_ns - since_ns >= LIMIT_NS:
-                row = {"node": node, "at_ns": one.begin_ns, "state": one.value}
-                found.append(row | {"could_for_ms": round((one.end_ns - since_ns) / 1e6)})
-    return found
+            if (took_ns := one.end_ns - since_ns) > LIMIT_NS:
+                row = {"node": node, "at_ns": one.begin_ns, "state": one.value, "could_for_ms": round(took_ns / 1e6)}
+                held_ns = run_state.held_up_ns((since_ns, one.end_ns))
+                starts = one.begin_ns < up_ns and took_ns < LATE_TIMES * LIMIT_NS
+                yield row, starts and held_ns >= took_ns - LIMIT_NS
+
+
+@anomaly("not-registered", source=REGISTERED, basis=Basis.KIP, reads=(CLUSTER,))
+def not_registered(run_state: RunState) -> list[Evidence]:
+    """A broker that was up and could reach its coordinator was not registered for long.
+
+    Brokers that were gone, or fenced, for 45 s in which their processes were up, no fault lasted anywhere, and
+    ZooKeeper, or KRaft's controller, was up. A broker whose session is over begins another, however often that fails.
+    Of one that starts there is a doubt where the machine may be why it takes longer.
+    """
+    return [row for row, by_machine in unregistered(run_state) if not by_machine]
+
+
+def slow_starts(run_state: RunState) -> list[str]:
+    """The brokers that the machine may have kept from registering, each in a line."""
+    return [
+        f"{row['node']} had started and was not registered for {row['could_for_ms'] / 1000:.0f} s"
+        for row, by_machine in unregistered(run_state)
+        if by_machine
+    ]
 
 
 def _keeper_since(run_state: RunState, at_ns: int) -> int | None:

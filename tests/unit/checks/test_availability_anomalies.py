@@ -14,6 +14,7 @@ from checks.anomalies.availability import (
     no_controller,
     no_leader,
     not_registered,
+    slow_starts,
     stuck_isr,
     unreadable,
 )
@@ -427,6 +428,38 @@ def test_one_that_was_away_for_long_and_is_back() -> None:
 )
 def test_a_broker_that_cannot_be_asked_to_register(seen: RunState) -> None:
     assert not_registered(seen) == []
+
+
+KILLED = (fault(8, "inject", "kill"), docker(9, "broker-2", "die", 137), fault(10, "verified", "kill"))
+STARTED = (*KILLED, *START)
+STARTED_S = 32
+
+
+def busy(until_s: int) -> Event:
+    """Somebody waits for a CPU all the time."""
+    return at(until_s * SECOND, Waits(begin_ns=0, slices=((until_s * 1_000_000_000, until_s * 1_000_000_000),)))
+
+
+def test_a_broker_that_starts_and_never_registers() -> None:
+    seen = left(*STARTED, end_s=STARTED_S + LONG_S)
+    (row,) = not_registered(seen)
+    assert (row["could_for_ms"], slow_starts(seen)) == (LONG_S * 1000, [])
+
+
+def test_one_that_starts_slowly_on_a_busy_machine_is_a_doubt() -> None:
+    seen = left(*STARTED, busy(STARTED_S + LONG_S), end_s=STARTED_S + LONG_S)
+    assert not_registered(seen) == []
+    assert slow_starts(seen) == [f"broker-2 had started and was not registered for {LONG_S} s"]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [left(*STARTED, busy(300), end_s=STARTED_S + 4 * LONG_S), left(*HEALED_CUT, busy(10 + LONG_S))],
+    ids=["no machine is as slow as that", "its process had begun long before"],
+)
+def test_what_a_busy_machine_does_not_excuse(seen: RunState) -> None:
+    assert len(not_registered(seen)) == 1
+    assert slow_starts(seen) == []
 
 
 # stuck-isr
