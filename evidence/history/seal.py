@@ -12,6 +12,10 @@ which rows are whose. Files are written under another name and renamed when whol
 operations comes last and says how many rows each of the others has. Its presence says that the process is sealed. A
 stream that is torn or has gaps is not sealed: it stays as it is, and reading it reports that. Streams are kept: they
 are what was recorded.
+
+The stream of a client that was killed has no closing row, and may lack what the client had in hand. It is sealed too,
+once all clients have ended: a recorder that writes each event at once leaves thousands of batches, and every task would
+decode them anew.
 """
 
 from __future__ import annotations
@@ -173,7 +177,7 @@ def _hidden(path: Path) -> Path:
 
 
 def seal_process(run_dir: RunDir, process: str) -> bool:
-    """Seal one process's stream. False if it is torn, has gaps, or its process is not done: it is left as it is."""
+    """Seal the stream of one process, which has ended. False if it is torn or has gaps: it is left as it is."""
     complaints: list[str] = []
     whole = Whole()
     files = _Files(run_dir, process)
@@ -186,7 +190,8 @@ def seal_process(run_dir: RunDir, process: str) -> bool:
             files.add(rows)
             operations.append(own)
         closing = pa.concat_tables(operations)
-        if complaints or whole.complaints or schema.CLOSE not in closing["kind"].to_pylist():
+        closed = schema.CLOSE in closing["kind"].to_pylist()
+        if complaints or (closed and whole.complaints):
             files.discard()
             return False
         manifest = files.finish()
@@ -206,7 +211,7 @@ def seal_process(run_dir: RunDir, process: str) -> bool:
 
 
 def seal_run(run_dir: RunDir) -> None:
-    """Seal every process that ended properly and is not sealed yet."""
+    """Seal every process that is not sealed yet; all have ended."""
     for path in sorted(run_dir.history.glob("*.arrows")):
         if not run_dir.sealed_operations(path.stem).exists():
             seal_process(run_dir, path.stem)

@@ -19,6 +19,7 @@ In `two-applications` each of two groups has the inputs, and they may write to o
 In `group-coordinator-failover` and `transaction-coordinator-failover` the broker is gone that keeps committed offsets,
 or transactions.
 `delivery-storm` has three members work under a load while members and brokers die, once for each semantics.
+`streams-storm` does so with processes of Kafka Streams.
 """
 
 from collections.abc import Callable, Mapping, Sequence

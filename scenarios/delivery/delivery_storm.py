@@ -12,6 +12,8 @@ inputs and skips none, and with transactions each input is processed once.
 Outputs and inputs come from idempotent producers. Without idempotence a retry after the leader's death may write an
 output twice, which is not the application's doing. Transactions of librdkafka wait without limit for a coordinator of
 the group that has died (exactly-once-transactions tells why). So in `exactly-once` another broker is killed.
+
+In `exactly-once-external` outputs and offsets are one transaction of PostgreSQL.
 """
 
 from collections.abc import Sequence
@@ -30,13 +32,23 @@ from harness.words import (
     Documented,
     Partition,
     Run,
+    StorePlan,
     Target,
     TopicPlan,
     VersionRange,
     ranges,
     scenario,
 )
-from scenarios.delivery import DELIVERY, GROUP, REPEATS, REPEATS_NONE, SKIPPED, SKIPS
+from scenarios.delivery import (
+    DELIVERY,
+    GROUP,
+    PARTITIONS,
+    REPEATS,
+    REPEATS_NONE,
+    SKIPPED,
+    SKIPS,
+    all_of,
+)
 
 LIMIT_S = 120.0
 MEMBERS, BLOWS = 3, 14
@@ -45,10 +57,13 @@ RATE, BETWEEN = 30, 60
 SESSION = {"session.timeout.ms": "6000"}
 """The shortest that brokers allow: so long nobody reads what a dead member had."""
 IDEMPOTENT = {"enable.idempotence": "true"}
+ONCE = "each-input-processed-once"
+POSTGRESQL_DOC = "PostgreSQL documentation, Reliability and the Write-Ahead Log: Asynchronous Commit"
 TRANSACT, OPEN = "transact", CrashPoint("offsets", "end")
+STORE_TRANSACT, STORE_OPEN, POSTGRESQL = "store-transaction", CrashPoint("write", "end"), "postgresql"
 
 
-def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool = False) -> None:
+def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool = False, store: str = "") -> None:
     """Members die at a crash point and at any moment, and brokers with them. The group processes all that was sent."""
     partitions = [run.partition(number) for number in range(MEMBERS)]
     with ExitStack() as working:
@@ -64,7 +79,8 @@ def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool =
                     stop=NOWHERE if place else drawn,
                     settings=SESSION,
                     transactional_id=f"application-{place}" if program == TRANSACT else None,
-                    producer_settings={} if program == TRANSACT else IDEMPOTENT,
+                    producer_settings=IDEMPOTENT if program not in (TRANSACT, STORE_TRANSACT) else {},
+                    store=store,
                 )
             )
 
@@ -82,10 +98,10 @@ def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool =
                 members[place] = member(place)
             members[0].stop()
         for t in partitions:
-            ends = run.watch_ends(t, 0)
-            run.require("the leader says where the inputs end", ends is not None)
-            assert ends is not None
-            run.wait_committed(GROUP, t, ends.high_watermark, timeout_s=LIMIT_S)
+            if store:
+                run.wait_stored(members[0], t, all_of(run, t), timeout_s=LIMIT_S)
+            else:
+                run.wait_committed(GROUP, t, all_of(run, t), timeout_s=LIMIT_S)
 
 
 def with_a_broker(run: Run, application: Application, partitions: Sequence[Partition], spare_coordinator: bool) -> None:
@@ -151,7 +167,7 @@ EXACTLY_ONCE = partial(
     case,
     TRANSACT,
     OPEN,
-    Documented(claims=["each-input-processed-once"], source="KIP-98, KIP-447", basis=Basis.KIP),
+    Documented(claims=[ONCE], source="KIP-98, KIP-447", basis=Basis.KIP),
     applies=ranges.OFFSETS_OF_MEMBERS_IN_TRANSACTIONS,
 )
 
@@ -166,7 +182,7 @@ scenario(
     applies=ranges.TRANSACTIONS,
     needs=["idempotence"],
     topic=TopicPlan(replicas=((1, 2, 3), (2, 3, 1), (3, 1, 2))),
-    cluster=ClusterPlan(settings={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}),
+    cluster=ClusterPlan(settings=PARTITIONS),
     cases={
         "at-most-once": AT_MOST_ONCE(),
         "at-least-once": AT_LEAST_ONCE(),
@@ -174,5 +190,12 @@ scenario(
         "java-at-most-once": AT_MOST_ONCE(client="java"),
         "java-at-least-once": AT_LEAST_ONCE(client="java"),
         "java-exactly-once": EXACTLY_ONCE(client="java"),
+        "exactly-once-external": Case(
+            cluster=ClusterPlan(settings=PARTITIONS, store=StorePlan()),
+            steps=partial(storm, program=STORE_TRANSACT, between=STORE_OPEN, store=POSTGRESQL),
+            documented=[
+                Documented(claims=[ONCE], source=f"{DELIVERY}; {POSTGRESQL_DOC}", basis=Basis.DOCUMENTATION),
+            ],
+        ),
     },
 )

@@ -140,16 +140,24 @@ def test_sealing_in_small_row_groups(tmp_path, monkeypatch):
     assert all(after.tables[key].equals(before.tables[key]) for key in before.partitions)
 
 
-def test_what_is_torn_or_not_done_is_not_sealed(tmp_path):
-    run_dir = a_run(tmp_path, "torn", "dead")
-    record_sends(run_dir, "dead", closed=False)
+def test_what_is_torn_is_not_sealed(tmp_path):
+    run_dir = a_run(tmp_path, "torn")
     record_sends(run_dir, "torn")
     stream = run_dir.stream("torn")
     stream.write_bytes(stream.read_bytes()[:-600])
     assert not seal_process(run_dir, "torn")
-    assert not seal_process(run_dir, "dead")
     assert [path for path in run_dir.sealed.rglob("*") if path.is_file()] == []
-    assert ("recorder died", "dead") in problems_of(open_run(run_dir))
+
+
+def test_what_a_killed_process_left_is_sealed_and_still_told_of(tmp_path):
+    run_dir = a_run(tmp_path, "dead")
+    record_sends(run_dir, "dead", closed=False)
+    before = open_run(run_dir)
+    assert seal_process(run_dir, "dead")
+    run_dir.stream("dead").unlink()
+    after = open_run(run_dir)
+    assert problems_of(after) == problems_of(before) == [("recorder died", "dead")]
+    assert all(after.tables[key].equals(before.tables[key]) for key in before.partitions)
 
 
 def damage(path: Path) -> None:
