@@ -725,6 +725,7 @@ MUTANTS: Final = (
         broken="The leader refuses acks=all for want of replicas once it has written 500 batches, and none is missing.",
         owed="with enough replicas in sync acks=all is accepted (topic configuration: min.insync.replicas)",
         tells=("unwritable",),
+        duties=("records acknowledged",),
         where=at("baseline/steady", "baseline"),
         changes=dict.fromkeys(
             RELEASES,
@@ -758,17 +759,18 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="consumers-starved",
-        broken="The leader gives consumers nothing behind offset 300 for a hundred seconds.",
+        broken="The leader gives consumers nothing behind offset 300 until nobody has written for 15 s.",
         owed="what the ISR has is given to consumers (Kafka documentation, Design: replication)",
         tells=("stuck-reader",),
         where=at("baseline/steady"),
         changes={
             release: (
+                before(PARTITION, "appendRecordsToLeader(", 'if (!topic().startsWith("__")) Mutant.mark("written");'),
                 before(
                     PARTITION,
                     "readRecords",
                     f'if ({isolation} && {offset} > 300L && !topic().startsWith("__") && '
-                    f'Mutant.within("starved", 100)) {{ Mutant.hit(); {size} = 0; $7 = false; }}',
+                    f'Mutant.within("written", 15)) {{ Mutant.hit(); {size} = 0; $7 = false; }}',
                 ),
             )
             for release, isolation, offset, size in (

@@ -37,7 +37,7 @@ public final class Mutant implements ClassFileTransformer {
     private static final long QUIET_NS = 500_000_000L;
     private static final int FAILED = 70;
     private static final Map<String, Integer> COUNTS = new HashMap<String, Integer>();
-    private static final Map<String, Long> SINCE = new HashMap<String, Long>();
+    private static final Map<String, Long> MARKED = new HashMap<String, Long>();
     private static String name = "";
     private static long hits;
     private static long toldHits;
@@ -144,14 +144,15 @@ public final class Mutant implements ClassFileTransformer {
         return now;
     }
 
-    /** Whether so few seconds have passed since this was first asked with this key. */
+    /** Something happens now that `within` is asked of. */
+    public static synchronized void mark(String key) {
+        MARKED.put(key, System.nanoTime());
+    }
+
+    /** Whether so few seconds have passed since something happened last. */
     public static synchronized boolean within(String key, int seconds) {
-        Long first = SINCE.get(key);
-        if (first == null) {
-            first = System.nanoTime();
-            SINCE.put(key, first);
-        }
-        return System.nanoTime() - first < seconds * 1_000_000_000L;
+        Long last = MARKED.get(key);
+        return last != null && System.nanoTime() - last < seconds * 1_000_000_000L;
     }
 
     /** The process ends, as if it had been killed. */
