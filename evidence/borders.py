@@ -177,6 +177,12 @@ HIGH_WATERMARK_NEEDS_MIN_ISR: Final = Border(
     Side("3.6.2", "Partition.maybeIncrementLeaderHW does not ask for min.insync.replicas"),
     Side("3.7.0", "Partition.maybeIncrementLeaderHW returns at once if isUnderMinIsr"),
 )
+ALL_REPLICAS_ARE_ENOUGH: Final = Border(
+    "3.7",
+    "KAFKA-15583",
+    Side("3.6.2", "Partition.appendRecordsToLeader asks for min.insync.replicas, however few replicas there are"),
+    Side("3.7.0", "Partition.effectiveMinIsr: min.insync.replicas, or the number of replicas where that is less"),
+)
 LOOKS_TWICE: Final = Border(
     "0.10.2",
     "KAFKA-4485",
