@@ -789,6 +789,12 @@ OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = Border(
     Side("2.4.1", "KafkaProducer.sendOffsetsToTransaction takes no ConsumerGroupMetadata"),
     Side("2.5.0", "KafkaProducer.sendOffsetsToTransaction takes ConsumerGroupMetadata"),
 )
+MEMBERS_ASKED_FOR_IN_TRANSACTIONS: Final = Border(
+    "3.0",
+    "Apache Kafka pull request #9958",
+    Side("2.8.2", "GroupCoordinator.doTxnCommitOffsets checks the generation alone of a commit without a member id"),
+    Side("3.0.0", "GroupCoordinator.validateOffsetCommit: validateCurrentMember comes first, UNKNOWN_MEMBER_ID"),
+)
 OFFSETS_EXPIRE_BY_TOPIC: Final = Border(
     "2.4",
     "KIP-496, KAFKA-8730",
