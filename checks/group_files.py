@@ -58,7 +58,11 @@ class GroupFiles:
     """What the copies of the topic say of one partition of another, and what the timeline does."""
 
     partitions: int = 0
-    """How many the topic has; 0 if nobody stated it."""
+    """How many the topic has; 0 if that is not known for certain."""
+    due_ns: int | None = None
+    """When the copying of the topic began, if it was to be copied."""
+    copied: frozenset[int] = frozenset()
+    """The partitions of the topic of which there are copies, whether these bear witness or not."""
     copies: tuple[GroupCopy, ...] = ()
     told: Sequence[OffsetCommit] = ()
     """The commits that were acknowledged to a client that is no member."""

@@ -118,6 +118,18 @@ def _last_told(view: PartitionView, files: GroupFiles) -> Iterator[Evidence]:
     yield from last.values()
 
 
+def not_copied(view: PartitionView, files: GroupFiles) -> str | None:
+    """Which groups a coordinator told that it has their offsets, in a partition of its topic that was to be copied and
+    was copied of no broker; None if there are none.
+    """
+    if files.due_ns is None or not files.partitions:
+        return None
+    told = [one["group"] for one in _last_told(view, files) if one["at_ns"] < files.due_ns]
+    gone = sorted({group for group in told if partition_of(group, files.partitions) not in files.copied})
+    where = f"of {view.topic}-{view.partition}, and there is no copy of the partition of {OFFSETS_TOPIC} that has them"
+    return f"{', '.join(gone)}: offsets were acknowledged {where}" if gone else None
+
+
 def _not_in_files(view: PartitionView, files: GroupFiles) -> Iterator[tuple[Evidence, int | None]]:
     """Each last commit that is in no copy of the coordinators' topic, and the offset that the group has there.
 

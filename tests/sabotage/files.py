@@ -409,6 +409,20 @@ def _group_logs(change: Callable[[GroupEvent, bytes], bytes | None]) -> Damage:
     return damage
 
 
+def _no_group_logs(run: RunDir, _runs: Runs) -> bool:
+    """No copy of the coordinators' topic, and a timeline that names none."""
+    copies = {path.parent for path in run.replicas.glob(GROUP_LOGS)}
+    for path in copies:
+        shutil.rmtree(path)
+    events = lines(run)
+    for event in _of_kind(events, "moment"):
+        event.pop("group_logs", None)
+        for files in event["files"].values():
+            for name in [name for name in files if name.startswith("__consumer_offsets-")]:
+                del files[name]
+    return put(run, events) and bool(copies)
+
+
 def _written(one: Record) -> bytes:
     """A record as a batch of its own."""
     made = R(key=one.key, value=one.value, timestamp=one.timestamp_ms)
@@ -812,6 +826,7 @@ MEMBERS: Final = tuple(
             {"forged": ("unexpected",), "finds": "two-owners"},
         ),
         ("a copy of the coordinators' topic is gone", _copies(GROUP_LOGS, every=False), {"forged": ("unknown",)}),
+        ("the coordinators' topic was not copied", _no_group_logs, {"forged": ("unknown",)}),
     )
 )
 """On members of groups."""

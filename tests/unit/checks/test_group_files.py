@@ -10,6 +10,7 @@ import pytest
 from checks.anomalies.groups import (
     committed_offset_not_in_files,
     earlier_offset_in_files,
+    not_copied,
     without_group_files,
 )
 from checks.anomalies.members import two_owners_in_files, without_ownerships
@@ -66,6 +67,24 @@ def test_of_a_client_that_is_no_member_too() -> None:
     (row,) = committed_offset_not_in_files(histories.view(), files(copy(), told=[commit]))
     assert (row["committed"], row["process"], row["at_ns"]) == (7, None, 10)
     assert committed_offset_not_in_files(histories.view(), files(copy(in_file(7, 0)), told=[commit])) == []
+
+
+def test_commits_of_a_partition_that_was_copied_of_no_broker() -> None:
+    due = GroupFiles(partitions=1, due_ns=COPIED_NS)
+    assert "g: offsets were acknowledged" in (not_copied(told(7), due) or "")
+    commit = OffsetCommit(monotonic_ns=10, group="h", topic="t", partition=0, offset=7)
+    assert "h: offsets" in (not_copied(histories.view(), replace(due, told=[commit])) or "")
+
+
+def test_what_is_no_copy_that_is_missing() -> None:
+    due = GroupFiles(partitions=1, due_ns=COPIED_NS)
+    assert not_copied(told(7), replace(due, copied=frozenset({0}))) is None
+    assert not_copied(told(7), replace(due, due_ns=None)) is None
+    assert not_copied(told(7), replace(due, partitions=0)) is None
+    assert not_copied(told(7), replace(due, outside=frozenset({"application"}))) is None
+    assert not_copied(told(7, at=COPIED_NS), due) is None
+    assert not_copied(told(7, outcome=schema.INFO), due) is None
+    assert not_copied(histories.view(), due) is None
 
 
 def nothing(view: PartitionView, found: GroupFiles) -> bool:
