@@ -19,7 +19,7 @@ from checks.group_files import GroupCopy, GroupFiles, Ownership
 from evidence.events import Moment, OffsetCommit, of
 from evidence.findings import Problem
 from evidence.records import TopicPartition
-from evidence.run import RunRecord
+from evidence.run import ProcessRecord, RunRecord
 from evidence.run_state import RunState, in_isr_throughout
 from evidence.rundir import RunDir
 from kafkafiles.checkpoints import PARTITION_METADATA, read_topic_id
@@ -84,6 +84,7 @@ def group_files(run_dir: RunDir, run: RunRecord, run_state: RunState, where: Top
         copies=tuple(copies),
         told=told,
         outside=frozenset(one.name for one in run.processes if one.store),
+        elsewhere=frozenset(one.name for one in run.processes if _begins_elsewhere(run, one)),
     )
 
 
@@ -128,6 +129,12 @@ def _copied(moments: Iterable[Moment]) -> frozenset[int]:
     """The partitions of the topic of which there are copies, by the timeline."""
     names = {name for one in moments for held in one.group_logs.values() for name in held}
     return frozenset(int(name.rpartition("-")[2]) for name in names)
+
+
+def _begins_elsewhere(run: RunRecord, process: ProcessRecord) -> bool:
+    exactly_once = process.settings.get("processing.guarantee", "").startswith("exactly_once")
+    own = run.own_client is not None and process.library in (None, run.client)
+    return bool(process.store) or "transactional.id" in process.settings or exactly_once or own
 
 
 def _partitions(run_dir: RunDir, run: RunRecord) -> int:

@@ -68,6 +68,9 @@ class GroupFiles:
     """The commits that were acknowledged to a client that is no member."""
     outside: frozenset[str] = frozenset()
     """The processes that write their offsets to a store outside Kafka."""
+    elsewhere: frozenset[str] = frozenset()
+    """The processes that may begin elsewhere than at their group's offset: those, clients of the user's own, and those
+    that commit in transactions, whose markers may come later (KIP-447)."""
 
     def of(self, number: int) -> Iterator[GroupCopy]:
         """The copies of one of the topic's partitions."""
