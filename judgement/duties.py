@@ -15,9 +15,9 @@ such a one is not observed: it is a doubt. What did not come within its limit ha
 ran, so the harness waits as much longer as it stood still (harness/patience.py). If all of the limit but a tenth was
 such time, or four limits passed, nothing is excused. A state that a session's end may have brought about is excused by
 a machine that stood still shortly before, for half of the time that a session lasts or a follower may lag. A broker
-that stood still for less was heard in time. It is excused, too, by an election, a shrink of an ISR, or the end of a
-session or an office in that time, which processes that waited for a CPU may have brought about
-(checks/claims/spontaneous.py).
+that stood still for less was heard in time. Processes that waited for a CPU may have brought about an election, a
+shrink of an ISR, or the end of a session or an office (checks/claims/spontaneous.py). One in that time excuses such a
+state, too.
 
 A doubt is also a time that is over its bound by no more than what the machine held up in that very time. That is the
 sum of what it stood still, and of what some process waited for a CPU (`Waits`). When a step of Kafka waited for a CPU
