@@ -17,7 +17,7 @@ such time, or four limits passed, nothing is excused. A state that a session's e
 a machine that stood still shortly before, for half of the time that a session lasts or a follower may lag. A broker
 that stood still for less was heard in time. Processes that waited for a CPU may have brought about an election, a
 shrink of an ISR, or the end of a session or an office (checks/claims/spontaneous.py). One in that time excuses such a
-state, too.
+state, too, and one that is waited for if there was less than its limit left since.
 
 A doubt is also a time that is over its bound by no more than what the machine held up in that very time. That is the
 sum of what it stood still, and of what some process waited for a CPU (`Waits`). When a step of Kafka waited for a CPU
@@ -218,14 +218,17 @@ def _spans(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, int, int]]:
 def _of_duty(duty: Duty, run: RunRecord, run_state: RunState) -> Contradiction:
     scope = Scope(witnesses=frozenset({duty.witness}), begin_ns=duty.at_ns, end_ns=duty.at_ns)
     spans: tuple[tuple[int, int, int], ...] = ()
-    by_machine: tuple[Change, ...] = ()
+    begin_ns = duty.at_ns
     if duty.limit_ms is not None and duty.since_ns is not None:
-        spans = _waited_for(duty.since_ns, duty.at_ns, round(duty.limit_ms * 1e6))
+        limit_ns, waited_ns = round(duty.limit_ms * 1e6), duty.at_ns - duty.since_ns
+        spans = _waited_for(duty.since_ns, duty.at_ns, limit_ns)
+        if duty.witness == "metadata" and waited_ns < LATE_TIMES * limit_ns:
+            begin_ns = max(duty.since_ns, duty.at_ns - limit_ns)
     elif duty.witness == "metadata" and duty.of_sessions:  # one ended, or a replica lagged
         begin_ns = duty.at_ns - SESSIONS_NS
         spans = ((begin_ns, duty.at_ns, shortest_ns(run) // 2),)
-        found = (one for one in changes(run_state, run) if begin_ns <= one.at_ns <= duty.at_ns)
-        by_machine = tuple(one for one in found if one.by_machine)
+    found = changes(run_state, run) if begin_ns < duty.at_ns else ()
+    by_machine = tuple(one for one in found if one.by_machine and begin_ns <= one.at_ns <= duty.at_ns)
     return Contradiction(text=in_words(duty), scope=scope, spans=spans, changes=by_machine)
 
 

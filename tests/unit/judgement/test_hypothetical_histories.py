@@ -910,9 +910,12 @@ ELECTED_BUSY = [alone(1, 1, 0), alone(30, 2, 1)]
         (0.9, 30, None, "unknown"),
         (0.05, 30, None, "unexpected"),
         (0.9, 100, None, "unexpected"),
-        (0.9, 30, 30_000, "unexpected"),
+        (0.9, 30, 30_000, "unknown"),
+        (0.05, 30, 30_000, "unexpected"),
+        (0.9, 70, 45_000, "unexpected"),
+        (0.9, 30, 7_000, "unexpected"),
     ],
-    ids=["busy", "not busy", "long before", "a state that was waited for"],
+    ids=["busy", "not busy", "long before", "waited for", "and not busy", "and long before", "for four limits"],
 )
 def test_what_a_busy_machine_changed_excuses_the_state_that_comes_of_it(
     share: float, at_s: int, limit_ms: int | None, expected: str
