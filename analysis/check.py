@@ -37,6 +37,7 @@ from analysis.subjects import count
 from analysis.together import TOGETHER, look_together
 from checks import claims
 from checks.anomalies.delete_records import confirmed
+from checks.anomalies.groups import not_copied
 from checks.anomalies.min_insync import too_small
 from checks.anomalies.stuck_reader import nobody_waits, starved_by_machine
 from checks.anomalies.unwritable import by_machine
@@ -129,7 +130,7 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
         MIN_INSYNC: too_small(run, run_state, *where),
         SERVICE: service,
         SHARE_GROUPS: share_group_state(run, run_state, *where),
-        GROUP_FILES: group_files(run_dir, run, run_state, where),
+        GROUP_FILES: (files := group_files(run_dir, run, run_state, where)),
     }
     check_partition(result, where, given, whole)
     result.unknown += unknown_operations(view, _of_kind(run, PROCESSOR))
@@ -138,6 +139,8 @@ def _check_partition(run_dir: RunDir, run: RunRecord, piece: Piece, history: His
     result.problems += (*unsent(view, copies, seen.sent), *differing_outputs(view))
     if (held_up := by_machine(view, service)) is not None:
         result.problems.append(Problem("the machine may be why records were not acknowledged in time", detail=held_up))
+    if (uncopied := not_copied(whole() if view.members else view, files)) is not None:
+        result.problems.append(Problem("missing copies of groups", detail=uncopied))
     read = view if nobody_waits(view, service) else whole()
     if (starved := starved_by_machine(read, service)) is not None:
         result.problems.append(Problem("the machine may be why records were not read in time", detail=starved))

@@ -19,7 +19,7 @@ from checks.group_files import GroupCopy, GroupFiles, Ownership
 from evidence.events import Moment, OffsetCommit, of
 from evidence.findings import Problem
 from evidence.records import TopicPartition
-from evidence.run import RunRecord
+from evidence.run import ProcessRecord, RunRecord
 from evidence.run_state import RunState, in_isr_throughout
 from evidence.rundir import RunDir
 from kafkafiles.checkpoints import PARTITION_METADATA, read_topic_id
@@ -33,6 +33,7 @@ from kafkafiles.group_log import (
     read_events,
 )
 
+PARTITIONS: Final = "offsets.topic.num.partitions"
 SETTLED_NS: Final = 1_000_000_000
 """For how long a broker has to have been in the ISR: what the cluster states of it may be seen late."""
 
@@ -54,6 +55,10 @@ class GroupLogs:
     problems: tuple[Problem, ...] = ()
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     """By topic, of those of which there are copies."""
+    due_ns: int | None = None
+    """When the copying of the topic began, if it was to be copied."""
+    copied: frozenset[int] = frozenset()
+    """The partitions of which there are copies, whether these bear witness or not."""
 
 
 def group_files(run_dir: RunDir, run: RunRecord, run_state: RunState, where: TopicPartition) -> GroupFiles:
@@ -73,10 +78,13 @@ def group_files(run_dir: RunDir, run: RunRecord, run_state: RunState, where: Top
     ]
     told = tuple(one for one in of(run_state.events, OffsetCommit) if (one.topic, one.partition) == where)
     return GroupFiles(
-        partitions=len(partitions_of_topic(run_dir, TOPIC)),
+        partitions=_partitions(run_dir, run),
+        due_ns=known.due_ns,
+        copied=known.copied,
         copies=tuple(copies),
         told=told,
         outside=frozenset(one.name for one in run.processes if one.store),
+        elsewhere=frozenset(one.name for one in run.processes if _begins_elsewhere(run, one)),
     )
 
 
@@ -93,7 +101,9 @@ def group_logs(run_dir: RunDir) -> GroupLogs:
 def _group_logs(run_dir: RunDir, changed_ns: int, size: int) -> GroupLogs:
     logs: list[_Log] = []
     problems: list[Problem] = []
-    for number in sorted(_copied(run_dir)):
+    moments = of(run_state_of(run_dir, (TOPIC, -1)).events, Moment)
+    copied = _copied(moments)
+    for number in sorted(copied):
         run_state = run_state_of(run_dir, (TOPIC, number))
         copies, wrong = load_copies(run_dir, run_state, TOPIC, number, compacted=True)
         in_sync = {copy.node: copy for copy in copies.copies if _in_sync(copies, copy)}
@@ -101,7 +111,13 @@ def _group_logs(run_dir: RunDir, changed_ns: int, size: int) -> GroupLogs:
         damaged = {one.process for one in told}
         for node, copy in in_sync.items():
             logs += () if node in damaged else _log_of(number, copy)
-    return GroupLogs(logs=tuple(logs), problems=tuple(problems), topic_ids=_topic_ids(run_dir))
+    return GroupLogs(
+        logs=tuple(logs),
+        problems=tuple(problems),
+        topic_ids=_topic_ids(run_dir),
+        due_ns=max((one.begun_ns for one in moments if one.groups), default=None),
+        copied=copied,
+    )
 
 
 def _in_sync(copies: Copies, copy: Copy) -> bool:
@@ -109,10 +125,25 @@ def _in_sync(copies: Copies, copy: Copy) -> bool:
     return copy.broker in in_isr_throughout(copies.states, copy.begun_ns - SETTLED_NS, copy.at_ns)
 
 
-def _copied(run_dir: RunDir) -> set[int]:
+def _copied(moments: Iterable[Moment]) -> frozenset[int]:
     """The partitions of the topic of which there are copies, by the timeline."""
-    moments = of(run_state_of(run_dir, (TOPIC, -1)).events, Moment)
-    return {int(name.rpartition("-")[2]) for one in moments for held in one.group_logs.values() for name in held}
+    names = {name for one in moments for held in one.group_logs.values() for name in held}
+    return frozenset(int(name.rpartition("-")[2]) for name in names)
+
+
+def _begins_elsewhere(run: RunRecord, process: ProcessRecord) -> bool:
+    exactly_once = process.settings.get("processing.guarantee", "").startswith("exactly_once")
+    own = run.own_client is not None and process.library in (None, run.client)
+    return bool(process.store) or "transactional.id" in process.settings or exactly_once or own
+
+
+def _partitions(run_dir: RunDir, run: RunRecord) -> int:
+    """How many partitions the topic has; 0 if the timeline lacks some, by their numbers or by what the run states: a
+    group would be looked for in another group's partition.
+    """
+    stated = partitions_of_topic(run_dir, TOPIC)
+    own = run.settings.get(PARTITIONS, str(len(stated)))
+    return len(stated) if stated == list(range(len(stated))) and own == str(len(stated)) else 0
 
 
 def _log_of(number: int, copy: Copy) -> Iterable[_Log]:

@@ -2,6 +2,7 @@
 
     python -m app.audit_matrix measure    run what is missing (resumable), then gather
     python -m app.audit_matrix gather     make results/audit/ and its pages of judged run directories
+    python -m app.audit_matrix restate    write what is stated now into results/audit/, without a run, and the pages
     python -m app.audit_matrix nightly    measure a part of it once; ends with 1 if a cell is not what it was,
                                               with 2 if a run measured nothing
 
@@ -19,7 +20,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +28,10 @@ from app import audit_page
 from app.audit_cells import PREFIX, VERSIONS, cells_of, scenarios
 from app.matrix import Matrix
 from app.matrix import cells as runs_of
+from app.registry import planned
 from audit import matrix
-from audit.cells import Cell, added, changed
+from audit.cells import Cell, Stated, added, changed
+from evidence.basis import Basis
 from evidence.errors import EXIT_AS_DOCUMENTED, EXIT_CONTRADICTED, EXIT_UNKNOWN, KafkaChaosError, UsageError
 from evidence.rundir import RunDir, find_runs
 from harness.cluster import versions
@@ -74,6 +77,18 @@ def measured_by(run_dir: RunDir) -> list[Cell]:
     if run.given:
         raise UsageError(f"{run_dir.path.name} measures no cell: its subjects are somebody's own")
     return list(cells_of(run_dir))
+
+
+def restated(cells: Iterable[Cell]) -> tuple[Cell, ...]:
+    """The cells with what the scenarios state of them now, as after a run of each."""
+    now = planned()
+
+    def of(cell: Cell) -> Stated:
+        one = now.get(str(cell.key), cell.stated)
+        why = " ".join(one.why.split())
+        return Stated(must=one.must, may=one.may, why=why, source=one.source, basis=Basis(one.basis))
+
+    return tuple(replace(cell, stated=of(cell)) for cell in cells)
 
 
 def write(cells: Iterable[Cell], docs: Path = DOCS, folder: Path = matrix.FOLDER) -> None:
@@ -124,7 +139,7 @@ def _tell(gathered: Measured, echo: Callable[[str], None]) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     """What the command line says; returns the exit status."""
     parser = argparse.ArgumentParser(prog="app.audit_matrix", description="The audit's measured matrix.")
-    parser.add_argument("command", choices=("measure", "gather", "nightly"))
+    parser.add_argument("command", choices=("measure", "gather", "nightly", "restate"))
     parser.add_argument("--runs-dir", type=Path, default=RUNS, help=f"where run directories are (default {RUNS})")
     parser.add_argument("--faults", nargs="+", default=[], metavar="F", help="only these (default: all)")
     parser.add_argument("--versions", nargs="+", default=list(VERSIONS), metavar="V")
@@ -159,6 +174,9 @@ def _run(arguments: argparse.Namespace, echo: Callable[[str], None]) -> int:
         if lines:
             return EXIT_CONTRADICTED
         return EXIT_UNKNOWN if now.left_out or not now.cells else EXIT_AS_DOCUMENTED
+    if arguments.command == "restate":
+        write(restated(matrix.load(modified=True)), arguments.docs)
+        return EXIT_AS_DOCUMENTED
     gathered = (
         measure(arguments, arguments.faults, echo) if arguments.command == "measure" else gather(arguments.runs_dir)
     )

@@ -40,6 +40,8 @@ JUDGES = ("checks", "judgement", "evidence")
 REPORTS = ("report",)
 THE_REST = "the rest of the module"
 SCENARIOS = "scenarios"
+AUDIT = "audit-"
+"""How the audit's scenarios are called."""
 STATE = ("Documented", "Outcome", "Rule")
 """What makes a statement."""
 FOR_READERS = ("also_called", "basis", "claim", "operator", "sentence", "source", "why")
@@ -57,7 +59,7 @@ def registry(checkout: Path) -> dict[str, Any]:
         "scenarios": {name: scenario(one, versions) for name, one in sorted(made.items())},
         "claims": catalogue(import_module("checks.claims" if rooms else "evidence.claims")),
         "anomalies": catalogue(import_module("checks.catalogue" if rooms else "evidence.anomalies")),
-        "cells": dict(sorted(cells(checkout))),
+        "cells": dict(sorted(cells(checkout).items())),
         "judge": {path: parts for path, parts in sorted(judge(checkout)) if parts},
         "sequences": {path: parts for path, parts in sorted(sequences(checkout)) if parts},
     }
@@ -98,20 +100,83 @@ def with_todays_names(entry: Mapping[str, str]) -> Stated:
     return {key: value for key, value in named.items() if key != "name"}
 
 
-def cells(checkout: Path) -> Iterable[tuple[str, Stated]]:
-    """What is stated of each cell of the audit's matrix."""
+def cells(checkout: Path) -> dict[str, Stated]:
+    """What is stated of each cell of the audit's matrix: by its scenario's rule, and where that cannot be asked as the
+    matrix has it, which says what was stated when the cell was measured last.
+    """
     module = import_module("audit.matrix" if (checkout / "audit" / "matrix.py").exists() else "audit.cells")
-    for cell in module.load():
-        stated = cell.stated
-        yield (
-            str(cell.key),
-            {
-                "must": sorted(stated.must),
-                "may": sorted(stated.may),
-                "source": stated.source,
-                "basis": str(getattr(stated, "basis", "")),
-            },
-        )
+    measured = {str(cell.key): of_cell(cell.stated) for cell in module.load()}
+    return measured | {name: of_cell(outcome) for name, outcome in planned().items()}
+
+
+def of_cell(stated: Any) -> Stated:
+    """What is stated of one cell."""
+    return {
+        "must": sorted(stated.must),
+        "may": sorted(stated.may),
+        "source": stated.source,
+        "basis": str(getattr(stated, "basis", "")),
+    }
+
+
+class Planned(Exception):
+    """Steps have come to where they name their subjects."""
+
+    def __init__(self, subjects: Iterable[Any]) -> None:
+        super().__init__()
+        self.subjects = tuple(subjects)
+
+
+class Stage:
+    """What stands in for a run until steps name their subjects: it has a version, and answers to any word."""
+
+    given = ()
+
+    def __init__(self, version: Any) -> None:
+        self.version = version
+
+    def __getattr__(self, name: str) -> Stage:
+        return self
+
+    def __call__(self, *_: Any, **__: Any) -> Stage:
+        return self
+
+
+def planned() -> dict[str, Any]:
+    """The cells that the audit's scenarios measure on every version, in words, and what they state of each.
+
+    Nothing of a scenario whose steps do more with a run than to name subjects: those of before each had a rule.
+    """
+    versions = import_module("harness.cluster.versions").KNOWN
+    found: dict[str, Any] = {}
+    for name, made in import_module("harness.scenario").all_scenarios().items():
+        if name.startswith(AUDIT):
+            for case in made.cases.values():
+                for version in (one for one in versions if made.applies_to(one, case)):
+                    found |= of_rule(name.removeprefix(AUDIT), made.steps_of(case.name), version)
+    return found
+
+
+def of_rule(fault: str, steps: Any, version: Any) -> dict[str, Any]:
+    """What the steps of one scenario state of their subjects on a version, by the words of the cell."""
+
+    def stop(_run: Any, subjects: Iterable[Any], *_: Any) -> None:
+        raise Planned(subjects)
+
+    audit = import_module("audit.cells")
+    module = sys.modules[getattr(steps, "func", steps).__module__]
+    began = getattr(module, "Subjects", None)
+    setattr(module, "Subjects", stop)  # noqa: B010  # a module has no attributes that a type knows
+    try:
+        steps(Stage(version))
+    except Planned as named:
+        about = {"line": "", "version": version.id, "fault": fault}  # a cell's words do not name its line
+        return {str(audit.CellKey(**about, **one.key)): one.stated for one in named.subjects}
+    except (AttributeError, TypeError, ValueError):
+        pass
+    finally:
+        setattr(module, "Subjects", began)  # noqa: B010
+    return {}
 
 
 def judge(checkout: Path) -> Iterator[tuple[str, dict[str, str]]]:

@@ -58,12 +58,19 @@ class GroupFiles:
     """What the copies of the topic say of one partition of another, and what the timeline does."""
 
     partitions: int = 0
-    """How many the topic has; 0 if nobody stated it."""
+    """How many the topic has; 0 if that is not known for certain."""
+    due_ns: int | None = None
+    """When the copying of the topic began, if it was to be copied."""
+    copied: frozenset[int] = frozenset()
+    """The partitions of the topic of which there are copies, whether these bear witness or not."""
     copies: tuple[GroupCopy, ...] = ()
     told: Sequence[OffsetCommit] = ()
     """The commits that were acknowledged to a client that is no member."""
     outside: frozenset[str] = frozenset()
     """The processes that write their offsets to a store outside Kafka."""
+    elsewhere: frozenset[str] = frozenset()
+    """The processes that may begin elsewhere than at their group's offset: those, clients of the user's own, and those
+    that commit in transactions, whose markers may come later (KIP-447)."""
 
     def of(self, number: int) -> Iterator[GroupCopy]:
         """The copies of one of the topic's partitions."""

@@ -141,10 +141,9 @@ class Service:
 
     def _unwell(self) -> Iterator[Span]:
         """The times in which nobody could acknowledge: nobody led, or was up, or the ISR was too small."""
-        needed = min_insync(self.run, self.where[0])
         for one, following in zip_longest(self._states, self._states[1:]):
             span = (one.at_ns, NEVER_NS if following is None else following.at_ns)
-            if one.leader == NO_LEADER or len(one.isr) < needed:
+            if one.leader == NO_LEADER or len(one.isr) < min_insync(self.run, self.run_state, self.where, one.at_ns):
                 yield span
             else:
                 processes = self.run_state.processes.get(broker(one.leader), ())

@@ -4,23 +4,49 @@ from __future__ import annotations
 
 from typing import Final
 
-from evidence.borders import UNCLEAN_IN_KRAFT, UNCLEAN_OFF
-from evidence.events import DeleteTopic, Step, of
+from evidence.borders import ALL_REPLICAS_ARE_ENOUGH, UNCLEAN_IN_KRAFT, UNCLEAN_OFF
+from evidence.events import NO_LEADER, DeleteTopic, Step, of
 from evidence.faults.process import StartProof
 from evidence.node_releases import release_at
 from evidence.nodes import broker
+from evidence.records import TopicPartition
 from evidence.releases import Release, numbers
 from evidence.run import RunRecord
 from evidence.run_state import RunState
 
 MIN_INSYNC: Final = "min.insync.replicas"
 UNCLEAN: Final = "unclean.leader.election.enable"
+SETS: Final = ("set for all brokers", "set for a topic")
+"""The steps by which an administrator sets something while brokers run."""
 
 
-def min_insync(run: RunRecord, topic: str) -> int:
-    """A topic's min.insync.replicas as the run was begun: its own, the brokers', or 1."""
-    own = next((plan.settings.get(MIN_INSYNC) for plan in run.topics if plan.name == topic), None)
-    return int(own or run.settings.get(MIN_INSYNC, "1"))
+def min_insync(run: RunRecord, run_state: RunState, where: TopicPartition, at_ns: int) -> int:
+    """How many replicas of a partition have to be in sync for acks=all, at a time (monotonic, ns): the topic's own
+    min.insync.replicas, as it was made or set since, or the brokers', or 1.
+
+    It is the least that may hold. What a step sets may hold from its begin on, and holds from its end on. A broker that
+    was started with a setting of its own may be the leader, or not. From 3.7 on all replicas are enough, where the
+    partition has fewer than the setting asks for (KAFKA-15583).
+    """
+    topic = where[0]
+    own = [plan.settings[MIN_INSYNC] for plan in run.topics if plan.name == topic and MIN_INSYNC in plan.settings]
+    holds, may_hold = _in_force(run_state, at_ns, topic)
+    if not (settled := holds or own):
+        settled = _of_brokers(run, run_state, at_ns)
+    needed = min(map(int, [*settled, *may_hold]))
+    state = run_state.state_at(*where, at_ns)
+    if state is None or state.leader == NO_LEADER:
+        return needed
+    if numbers(release_at(run, run_state, broker(state.leader), at_ns)) < ALL_REPLICAS_ARE_ENOUGH.release:
+        return needed
+    told = [len(one.replicas) for one in run_state.states[where] if one.replicas]
+    return min([needed, len(run.assignment.get(where, ())) or needed, *told])
+
+
+def min_insync_set_ns(run_state: RunState) -> list[int]:
+    """When a step began to set min.insync.replicas, or had done so (monotonic, ns), in order."""
+    steps = of(run_state.events, Step)
+    return sorted(one.at_ns for one in steps if one.name in SETS and one.detail.get("setting") == MIN_INSYNC)
 
 
 def unclean_elections_on(run: RunRecord, run_state: RunState, topic: str, at_ns: int, mode: str) -> bool:
@@ -43,11 +69,7 @@ def unclean_elections_on(run: RunRecord, run_state: RunState, topic: str, at_ns:
     stated = _set_since(run_state, at_ns, None)[-1:] or [
         value for name, value in run.settings.items() if name.rpartition(":")[2] == UNCLEAN
     ]
-    stated += [
-        proof.settings[UNCLEAN]
-        for fault, proof in run_state.proved(StartProof)
-        if fault.inject_ns <= at_ns and proof.settings and UNCLEAN in proof.settings
-    ]
+    stated += _started_with(run_state, at_ns, UNCLEAN)
     if stated:
         return any(value.lower() == "true" for value in stated)
     return min(releases) < UNCLEAN_OFF.release
@@ -61,12 +83,42 @@ def releases_of_controller(run: RunRecord, run_state: RunState, at_ns: int) -> s
     return {numbers(release_at(run, run_state, node, at_ns)) for node in nodes}
 
 
-def _set_since(run_state: RunState, at_ns: int, topic: str | None) -> list[str]:
-    """To what an administrator has set it by a time, for a topic, or for all brokers (None)."""
-    wanted = ("set for all brokers", None) if topic is None else ("set for a topic", topic)
+def _set_since(run_state: RunState, at_ns: int, topic: str | None, setting: str = UNCLEAN) -> list[str]:
+    """To what an administrator has begun to set it by a time, for a topic, or for all brokers (None)."""
+    return [str(step.detail["value"]) for step in _sets(run_state, at_ns, topic, setting) if step.phase == "begin"]
+
+
+def _of_brokers(run: RunRecord, run_state: RunState, at_ns: int) -> list[str]:
+    """Each min.insync.replicas that a broker may go by at a time, for topics without one."""
+    holds, may_hold = _in_force(run_state, at_ns, None)
+    stated = {name: value for name, value in run.settings.items() if name.rpartition(":")[2] == MIN_INSYNC}
+    made = stated.pop(MIN_INSYNC, "1")
+    return [*(holds or [made]), *may_hold, *stated.values(), *_started_with(run_state, at_ns, MIN_INSYNC)]
+
+
+def _in_force(run_state: RunState, at_ns: int, topic: str | None) -> tuple[list[str], list[str]]:
+    """The min.insync.replicas that was last set at a time, for a topic or for all brokers (None), if one was; and those
+    that are being set.
+    """
+    steps = _sets(run_state, at_ns, topic, MIN_INSYNC)
+    done = [str(step.detail["value"]) for step in steps if step.phase == "end"]
+    return done[-1:], _set_since(run_state, at_ns, topic, MIN_INSYNC)[len(done) :]
+
+
+def _sets(run_state: RunState, at_ns: int, topic: str | None, setting: str) -> list[Step]:
+    wanted = (SETS[0], None) if topic is None else (SETS[1], topic)
     return [
-        str(step.detail["value"])
+        step
         for step in of(run_state.events, Step)
-        if (step.name, step.detail.get("topic")) == wanted and step.detail.get("setting") == UNCLEAN
-        if step.phase == "begin" and step.at_ns <= at_ns
+        if (step.name, step.detail.get("topic")) == wanted and step.detail.get("setting") == setting
+        if step.at_ns <= at_ns
+    ]
+
+
+def _started_with(run_state: RunState, at_ns: int, setting: str) -> list[str]:
+    """The values of a setting that brokers were started with of their own by a time."""
+    return [
+        proof.settings[setting]
+        for fault, proof in run_state.proved(StartProof)
+        if fault.inject_ns <= at_ns and proof.settings and setting in proof.settings
     ]

@@ -177,6 +177,12 @@ HIGH_WATERMARK_NEEDS_MIN_ISR: Final = Border(
     Side("3.6.2", "Partition.maybeIncrementLeaderHW does not ask for min.insync.replicas"),
     Side("3.7.0", "Partition.maybeIncrementLeaderHW returns at once if isUnderMinIsr"),
 )
+ALL_REPLICAS_ARE_ENOUGH: Final = Border(
+    "3.7",
+    "KAFKA-15583",
+    Side("3.6.2", "Partition.appendRecordsToLeader asks for min.insync.replicas, however few replicas there are"),
+    Side("3.7.0", "Partition.effectiveMinIsr: min.insync.replicas, or the number of replicas where that is less"),
+)
 LOOKS_TWICE: Final = Border(
     "0.10.2",
     "KAFKA-4485",
@@ -782,6 +788,12 @@ OFFSETS_OF_MEMBERS_IN_TRANSACTIONS: Final = Border(
     "KIP-447",
     Side("2.4.1", "KafkaProducer.sendOffsetsToTransaction takes no ConsumerGroupMetadata"),
     Side("2.5.0", "KafkaProducer.sendOffsetsToTransaction takes ConsumerGroupMetadata"),
+)
+MEMBERS_ASKED_FOR_IN_TRANSACTIONS: Final = Border(
+    "3.0",
+    "Apache Kafka pull request #9958",
+    Side("2.8.2", "GroupCoordinator.doTxnCommitOffsets checks the generation alone of a commit without a member id"),
+    Side("3.0.0", "GroupCoordinator.validateOffsetCommit: validateCurrentMember comes first, UNKNOWN_MEMBER_ID"),
 )
 OFFSETS_EXPIRE_BY_TOPIC: Final = Border(
     "2.4",

@@ -179,6 +179,8 @@ class Moment(Event, frozen=True, kw_only=True, tag="moment"):
     """By node, the copied files ("t-0/00000000000000000000.log") and how many bytes each has."""
     group_logs: dict[str, dict[str, Ends]] = field(default_factory=dict)
     """The same as `nodes` of the group coordinators' topic, of which the last moment has copies if it has records."""
+    groups: bool = False
+    """Whether the group coordinators' topic was to be copied too; timelines of before do not say so."""
     begun_ns: int
     """When the copying began (monotonic); the event's own time is when all copies were there."""
 

@@ -15,7 +15,9 @@ such a one is not observed: it is a doubt. What did not come within its limit ha
 ran, so the harness waits as much longer as it stood still (harness/patience.py). If all of the limit but a tenth was
 such time, or four limits passed, nothing is excused. A state that a session's end may have brought about is excused by
 a machine that stood still shortly before, for half of the time that a session lasts or a follower may lag. A broker
-that stood still for less was heard in time.
+that stood still for less was heard in time. Processes that waited for a CPU may have brought about an election, a
+shrink of an ISR, or the end of a session or an office (checks/claims/spontaneous.py). One in that time excuses such a
+state, too, and one that is waited for if there was less than its limit left since.
 
 A doubt is also a time that is over its bound by no more than what the machine held up in that very time. That is the
 sum of what it stood still, and of what some process waited for a CPU (`Waits`). When a step of Kafka waited for a CPU
@@ -40,6 +42,7 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED
 from checks.claims.replication.isr import lag_time_ms
+from checks.claims.spontaneous import Change, changes
 from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Duty, Witness, of
 from evidence.findings import ClaimResult
@@ -95,6 +98,8 @@ class Contradiction:
     how long a machine has to stand still in it to be the reason (ns)."""
     late: tuple[Late, ...] = ()
     """What of it took longer than it has a bound for."""
+    changes: tuple[Change, ...] = ()
+    """What a busy machine may have changed, of which it may come."""
 
     def stood_still(self, still: Sequence[Span]) -> Doubt | None:
         """That the machine stood still in every time that contradicts; None if it did not, or time is no matter."""
@@ -119,6 +124,16 @@ class Contradiction:
             f"over it by more than was waited, or comes to {LATE_TIMES} bounds (a figure of ours)"
         )
 
+    def brought_about(self) -> Doubt | None:
+        """That a busy machine may have changed what it comes of; None if not."""
+        if not self.changes:
+            return None
+        one = self.changes[-1]
+        return Doubt(
+            f"{one.text} before, and some process had waited for a CPU, or the machine stood still, for "
+            f"{one.held_up_ns / 1e9:.1f} s shortly before that; a session, or a lag, takes {one.limit_ns / 1e9:g} s"
+        )
+
     def doubted(self, doubts: Iterable[Doubt]) -> Doubt | None:
         """The first doubt that touches it; None if it stands."""
         return next((doubt for doubt in doubts if doubt.scope.touches(self.scope)), None)
@@ -129,7 +144,7 @@ def contradictions(
 ) -> list[Contradiction]:
     """Of the claims that were `judged` and of the duties that the steps checked, those that were not done."""
     of_claims = [_of_claim(one) for one in judged if one.outcome == CONTRADICTED]
-    return of_claims + ([_of_duty(one, shortest_ns(run)) for one in undone(run_state)] if duties else [])
+    return of_claims + ([_of_duty(one, run, run_state) for one in undone(run_state)] if duties else [])
 
 
 def shortest_ns(run: RunRecord) -> int:
@@ -200,14 +215,21 @@ def _spans(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, int, int]]:
             yield begin_ns - BEFORE_NS, begin_ns + round(took_ms * 1e6), max(1, round(over_ms * 1e6 / 2))
 
 
-def _of_duty(duty: Duty, session_ns: int) -> Contradiction:
+def _of_duty(duty: Duty, run: RunRecord, run_state: RunState) -> Contradiction:
     scope = Scope(witnesses=frozenset({duty.witness}), begin_ns=duty.at_ns, end_ns=duty.at_ns)
     spans: tuple[tuple[int, int, int], ...] = ()
+    begin_ns = duty.at_ns
     if duty.limit_ms is not None and duty.since_ns is not None:
-        spans = _waited_for(duty.since_ns, duty.at_ns, round(duty.limit_ms * 1e6))
+        limit_ns, waited_ns = round(duty.limit_ms * 1e6), duty.at_ns - duty.since_ns
+        spans = _waited_for(duty.since_ns, duty.at_ns, limit_ns)
+        if duty.witness == "metadata" and waited_ns < LATE_TIMES * limit_ns:
+            begin_ns = max(duty.since_ns, duty.at_ns - limit_ns)
     elif duty.witness == "metadata" and duty.of_sessions:  # one ended, or a replica lagged
-        spans = ((duty.at_ns - SESSIONS_NS, duty.at_ns, session_ns // 2),)
-    return Contradiction(text=in_words(duty), scope=scope, spans=spans)
+        begin_ns = duty.at_ns - SESSIONS_NS
+        spans = ((begin_ns, duty.at_ns, shortest_ns(run) // 2),)
+    found = changes(run_state, run) if begin_ns < duty.at_ns else ()
+    by_machine = tuple(one for one in found if one.by_machine and begin_ns <= one.at_ns <= duty.at_ns)
+    return Contradiction(text=in_words(duty), scope=scope, spans=spans, changes=by_machine)
 
 
 def _waited_for(since_ns: int, until_ns: int, limit_ns: int) -> tuple[tuple[int, int, int], ...]:

@@ -304,7 +304,13 @@ def weigh(
     undocumented = [one.named_summary for one, excuse in found.undocumented if excuse is None]
     undocumented += [*found.losses, *(line for _, line in found.out_of_bounds)]
     touched = [
-        (one, one.doubted(_with_failure(run, doubted)) or one.stood_still(run_state.still) or one.slowed(run_state))
+        (
+            one,
+            one.doubted(_with_failure(run, doubted))
+            or one.stood_still(run_state.still)
+            or one.slowed(run_state)
+            or one.brought_about(),
+        )
         for one in undone
     ]
     return Weighed(

@@ -53,8 +53,8 @@ class GroupEvent:
 
     offset: int
     timestamp_ms: int
-    batch: int
-    """The position of its batch in its segment: records of one batch were written at once."""
+    batch: tuple[int, int]
+    """The segment of its batch, by its first offset, and the position there: what one batch has was written at once."""
     kind: str
     version: int = -1
     key: Fields
@@ -115,25 +115,28 @@ class Generation:
 def read_events(directory: Path) -> Iterator[GroupEvent]:
     """The events of a replica's directory, segment by segment. Raises OSError. The torn end of a log is passed over."""
     for path in sorted(directory.glob("[0-9]*.log")):
-        yield from events_of(path.read_bytes())
+        yield from events_of(path.read_bytes(), int(path.stem))
 
 
-def events_of(buffer: log.Buffer) -> Iterator[GroupEvent]:
-    """The events of a segment's bytes. What cannot be decoded is an event of kind `CORRUPT`, with the reason."""
+def events_of(buffer: log.Buffer, segment: int = 0) -> Iterator[GroupEvent]:
+    """The events of the bytes of a `segment`, named by its first offset. What cannot be decoded is an event of kind
+    `CORRUPT`, with the reason.
+    """
     for one in log.records(buffer):
         if not isinstance(one, log.Corrupt):
             if one.valid:
-                yield _event(one)
+                yield _event(one, segment)
         elif one.kind not in ("torn", "zero-padding"):
             fields = {"position": one.position, "size": one.size, "reason": one.reason}
-            yield GroupEvent(offset=-1, timestamp_ms=-1, batch=one.position, kind="CORRUPT", key={}, fields=fields)
+            batch = (segment, one.position)
+            yield GroupEvent(offset=-1, timestamp_ms=-1, batch=batch, kind="CORRUPT", key={}, fields=fields)
 
 
-def _event(record: log.Record) -> GroupEvent:
+def _event(record: log.Record, segment: int) -> GroupEvent:
     event = GroupEvent(
         offset=record.offset,
         timestamp_ms=record.timestamp_ms,
-        batch=record.position,
+        batch=(segment, record.position),
         kind="UNKNOWN",
         key={},
         fields={},

@@ -5,8 +5,9 @@
     committed-offset-ahead       it has one that nobody committed, which skips what lies between
     group-unavailable            it answers nothing but errors
 
-The first two have a second witness, the coordinators' topic as it lay on the brokers' disks at the end: see
-`_not_in_files`.
+The first two have two more witnesses: the coordinators' topic as it lay on the brokers' disks at the end (see
+`_not_in_files`), and where members began to read (see `_began_behind`). A member goes by what the coordinator answers
+it, and nobody else hears that.
 
 Input is the timeline: offsets that a client committed which is not a member, and coordinators' answers
 (harness/run/groups.py). The coordinator must answer with the last acknowledged commit, or a later answer with an
@@ -24,9 +25,11 @@ it, the coordinator of the cluster, or the clients. If it answers in the end, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
+
+import numpy as np
 
 from checks.anomalies.availability import gone
 from checks.anomaly import (
@@ -41,14 +44,14 @@ from checks.anomaly import (
 )
 from checks.disturbances import strikes
 from checks.group_files import GroupFiles
-from checks.view import PartitionView
+from checks.view import MemberStep, PartitionView
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Event, GroupMembers, OffsetAnswer, OffsetCommit, Step, of
 from evidence.history import schema
 from evidence.nodes import broker
 from evidence.run import RunRecord
 from evidence.run_state import LATE_TIMES, UP, FaultFact, RunState
-from evidence.spans import Span, overlap_ns
+from evidence.spans import NEVER_NS, Span, overlap_ns
 
 Evidence = dict[str, Any]
 
@@ -118,6 +121,18 @@ def _last_told(view: PartitionView, files: GroupFiles) -> Iterator[Evidence]:
     yield from last.values()
 
 
+def not_copied(view: PartitionView, files: GroupFiles) -> str | None:
+    """Which groups a coordinator told that it has their offsets, in a partition of its topic that was to be copied and
+    was copied of no broker; None if there are none.
+    """
+    if files.due_ns is None or not files.partitions:
+        return None
+    told = [one["group"] for one in _last_told(view, files) if one["at_ns"] < files.due_ns]
+    gone = sorted({group for group in told if partition_of(group, files.partitions) not in files.copied})
+    where = f"of {view.topic}-{view.partition}, and there is no copy of the partition of {OFFSETS_TOPIC} that has them"
+    return f"{', '.join(gone)}: offsets were acknowledged {where}" if gone else None
+
+
 def _not_in_files(view: PartitionView, files: GroupFiles) -> Iterator[tuple[Evidence, int | None]]:
     """Each last commit that is in no copy of the coordinators' topic, and the offset that the group has there.
 
@@ -151,6 +166,75 @@ def earlier_offset_in_files(view: PartitionView, files: GroupFiles) -> list[Evid
         for told, offset in _not_in_files(view, files)
         if offset is not None and offset < told["committed"]
     ]
+
+
+# Where members begin
+
+
+def without_members(view: PartitionView, _: GroupFiles) -> bool:
+    """Whether no member of a group was given this partition, or committed an offset of it."""
+    return not view.members
+
+
+def _behind(view: PartitionView, files: GroupFiles) -> Iterator[Evidence]:
+    """Each stay of a member with the partition that began before the offset which its group had committed last."""
+    members = [one for one in view.members if one.process not in files.elsewhere]
+    commits = [one for one in members if one.kind == schema.OFFSETS]
+    for number, stay in enumerate(members):
+        if stay.kind == schema.ASSIGN and stay.process not in view.torn:
+            later = (one for one in members[number + 1 :] if one.process == stay.process and one.kind != schema.OFFSETS)
+            until_ns = next((one.completed_ns for one in later), NEVER_NS)
+            own = [one for one in commits if one.of.group == stay.of.group]
+            found = _began_behind(view, stay, until_ns, own)
+            yield from () if found is None else (found,)
+
+
+def _began_behind(
+    view: PartitionView, stay: MemberStep, until_ns: int, commits: Sequence[MemberStep]
+) -> Evidence | None:
+    """A stay as evidence, if it began before the offset that was committed last, and came to that offset again.
+
+    A commit counts as the last one if it was acknowledged before the member was given the partition. Whatever was
+    acknowledged from its sending on may have been taken after it. The record before the offset has to be the one that
+    was read there before the commit: where it is another one the log was cut off, and the offset was out of range.
+    """
+    polls, known = view.polls, [one for one in commits if one.completed_ns < _asked_at(stay)]
+    if not known or stay.process not in view.processes:
+        return None
+    last = max(known, key=lambda one: one.completed_ns)
+    committed = min(one.offset for one in commits if one.completed_ns >= last.invoked_ns)
+    mine = polls.good & (polls.process == view.processes.index(stay.process))
+    given = mine & (polls.completed_ns > stay.completed_ns) & (polls.completed_ns < until_ns)
+    before = polls.good & (polls.offset == committed - 1)
+    again = polls.value[before & given]
+    known_there = np.isin(again, polls.value[before & (polls.completed_ns <= last.completed_ns)])
+    if not len(again) or not known_there.all():
+        return None
+    began = int(polls.offset[given & (polls.completed_ns == polls.completed_ns[given].min())].min())
+    about = {"group": stay.of.group, "topic": view.topic, "partition": view.partition, "process": stay.process}
+    return about | {"at_ns": stay.completed_ns, "committed": committed, "began": began} if began < committed else None
+
+
+def _asked_at(stay: MemberStep) -> int:
+    """When a member may have asked for its group's offset at the earliest."""
+    return stay.invoked_ns if stay.invoked_ns > 0 else stay.completed_ns
+
+
+def _first_read(view: PartitionView) -> int:
+    offsets = view.polls.offset[view.polls.good & (view.polls.offset >= 0)]
+    return int(offsets.min()) if len(offsets) else 0
+
+
+@also_found("committed-offset-lost", reads=(HISTORY, GROUP_FILES), screened=absent_if(without_members))
+def member_began_anew(view: PartitionView, files: GroupFiles) -> list[Evidence]:
+    """A member was given the partition and began with its first record, although its group had committed an offset."""
+    return [one for one in _behind(view, files) if one["began"] == _first_read(view)]
+
+
+@also_found("committed-offset-regression", reads=(HISTORY, GROUP_FILES), screened=absent_if(without_members))
+def member_began_behind(view: PartitionView, files: GroupFiles) -> list[Evidence]:
+    """A member was given the partition and began before the offset that its group had committed last."""
+    return [one for one in _behind(view, files) if one["began"] != _first_read(view)]
 
 
 # Further answers

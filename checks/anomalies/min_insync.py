@@ -6,25 +6,28 @@ replicas would have the record. This promise can be broken without a loss.
 The cluster states an ISR before the leader uses it (AlterPartition, LeaderAndIsr). So only records count that were sent
 when the ISR had been too small for a while (`HEARD_NS`) under the same leader, with whatever members, and were
 acknowledged before it had grown again. A leader that is cut off from ZooKeeper or the controller may not know the new
-ISR. All members of the ISR that it knows have the records that it acknowledges.
+ISR. All members of the ISR that it knows have the records that it acknowledges. How many are asked for is what holds
+at that time, which a step may have set, and from 3.7 on no more than the partition has replicas (checks/settings.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from checks.anomaly import HISTORY, MIN_INSYNC, absent_if, anomaly
 from checks.copies import ACKS_ALL
-from checks.settings import min_insync
+from checks.settings import min_insync, min_insync_set_ns
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, sender
 from evidence.basis import Basis
 from evidence.events import NO_LEADER
 from evidence.nodes import broker
 from evidence.run import RunRecord
-from evidence.run_state import RunState
+from evidence.run_state import PartitionInterval, RunState
+from evidence.spans import Span
 
 HEARD_NS: Final = 5_000_000_000
 
@@ -40,19 +43,29 @@ class TooSmall(NamedTuple):
 
 def too_small(run: RunRecord, run_state: RunState, topic: str, partition: int) -> list[TooSmall]:
     """The times at which a partition's leader knew that its ISR is too small for acks=all."""
-    needed, found, since, leader = min_insync(run, topic), list[TooSmall](), 0, NO_LEADER
-    for state in run_state.partitions.get((topic, partition), ()):
+    where, found, since, leader = (topic, partition), list[TooSmall](), 0, NO_LEADER
+    set_ns = min_insync_set_ns(run_state)
+    for state, (from_ns, until_ns) in _pieces(run_state.partitions.get(where, ()), set_ns):
+        needed = min_insync(run, run_state, where, from_ns)
         if state.leader == NO_LEADER or len(state.isr) >= needed:
             leader = NO_LEADER
             continue
         if state.leader != leader:
-            since, leader = state.begin_ns, state.leader
-        begin_ns = max(state.begin_ns, since + HEARD_NS)
-        if begin_ns >= state.end_ns:
+            since, leader = from_ns, state.leader
+        begin_ns = max(from_ns, since + HEARD_NS)
+        if begin_ns >= until_ns:
             continue
-        if not any(run_state.off_coordinator(broker(leader), at_ns) for at_ns in (state.begin_ns, begin_ns)):
-            found.append(TooSmall(begin_ns, state.end_ns, state.isr, needed))
+        if not any(run_state.off_coordinator(broker(leader), at_ns) for at_ns in (from_ns, begin_ns)):
+            found.append(TooSmall(begin_ns, until_ns, state.isr, needed))
     return found
+
+
+def _pieces(states: Iterable[PartitionInterval], turns: Sequence[int]) -> Iterator[tuple[PartitionInterval, Span]]:
+    """The spans in which a state and a setting are the same: each state's, parted at the `turns`."""
+    for state in states:
+        inner = [at_ns for at_ns in turns if state.begin_ns < at_ns < state.end_ns]
+        for span in pairwise([state.begin_ns, *inner, state.end_ns]):
+            yield state, span
 
 
 def never_too_small(view: PartitionView, times: Sequence[TooSmall]) -> bool:

@@ -5,7 +5,8 @@ that step judges. Of the records of a load nobody else asks.
 
 When an answer is owed stands in checks/service.py. Errors count that a leader gives, or a client gives itself because
 there was no answer, where something is the matter with the cluster (`UNAVAILABLE`). A record that is too large, or a
-topic that is not there, is not among them, nor is anything that happens to a transaction. An idempotent producer's
+topic that is not there, is not among them, nor is anything that happens to a transaction. A record that has no answer
+when its load ends counts as one that is acknowledged late, by the time that it had. An idempotent producer's
 sequence is out of order also where the broker has forgotten its state: because nothing was sent for long, or because
 its records are gone (KIP-360). So that error counts only where nothing was set for that and nobody deleted records.
 After how long a client of the user's own gives a record up nobody knows, so of these only what leaders answered counts.
@@ -52,6 +53,8 @@ GIVEN_UP: Final = frozenset(
 """What says that there was no answer in time."""
 UNAVAILABLE: Final = REFUSED | GIVEN_UP
 """Names of librdkafka and of Java clients."""
+PURGED: Final = frozenset({"_PURGE_INFLIGHT", "_PURGE_QUEUE"})
+"""What a load says of records that have no answer yet, a minute after it was told to end: of all clients alike."""
 
 
 class Unserved(NamedTuple):
@@ -64,10 +67,11 @@ class Unserved(NamedTuple):
 
 
 def unserved(view: PartitionView, service: Service) -> list[Unserved]:
-    """The records of loads that were refused, given up or acknowledged late while an answer was owed."""
+    """The records of loads that were refused, given up, acknowledged late or not answered while an answer was owed."""
     sends = view.sends
     late = sends.ok & (sends.completed_ns - sends.invoked_ns > LATE_NS) & (sends.invoked_ns >= 0)
-    rows = sorted({*np.flatnonzero(late).tolist(), *(row for row, name in sends.errors.items() if name in UNAVAILABLE)})
+    failed = (row for row, name in sends.errors.items() if name in UNAVAILABLE | PURGED)
+    rows = sorted({*np.flatnonzero(late).tolist(), *failed})
     return list(_unserved(view, service, rows)) if rows and service.owed else []
 
 
@@ -91,9 +95,9 @@ def _judged(
     error: str | None, flight: Span, service: Service, *, acknowledged: bool
 ) -> tuple[str, Callable[[Span], bool]]:
     """What is the matter with a record, in a word, and what tells whether the machine may be the reason."""
-    if acknowledged:
-        late = flight[1] - flight[0] > service.late_ns
-        return "acknowledged late" if late else "", service.late_by_machine
+    if acknowledged or error in PURGED:
+        what = "acknowledged late" if acknowledged else "not answered"
+        return what if flight[1] - flight[0] > service.late_ns else "", service.late_by_machine
     return error or "", service.given_up_by_machine if error in GIVEN_UP else service.refused_by_machine
 
 
@@ -130,8 +134,8 @@ def _row(view: PartitionView, one: Unserved) -> dict[str, Any]:
     screened=KEPT_ROWS,
 )
 def unwritable(view: PartitionView, service: Service) -> Rows:
-    """A record of a load was refused, given up or acknowledged late, although the partition had a leader, enough
-    replicas were in sync, and nothing had happened that may hold up its producer.
+    """A record of a load was refused, given up, acknowledged late or not answered, although the partition had a leader,
+    enough replicas were in sync, and nothing had happened that may hold up its producer.
 
     Late is what takes longer than a follower may lag and stay in the ISR (replica.lag.time.max.ms, and how often the
     leader looks), and 10 s. Nothing had happened: no fault lasted, or had ended so short a time before that it may

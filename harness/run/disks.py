@@ -277,7 +277,16 @@ class LiveFiles:
         self._record.change(moments=(*self._record.run.moments, moment))
         files = files_of(self._run_dir.moment(moment))
         seen, group_logs = _apart(copied, written)
-        self._timeline.append(Moment(name=moment, nodes=seen, group_logs=group_logs, files=files, begun_ns=begun_ns))
+        self._timeline.append(
+            Moment(
+                name=moment,
+                nodes=seen,
+                group_logs=group_logs,
+                groups=bool(written),
+                files=files,
+                begun_ns=begun_ns,
+            )
+        )
         return seen
 
 

@@ -187,6 +187,8 @@ def _without(kind: str) -> Damage:
     return _edited(lambda event: None if event["kind"] == kind else event)
 
 
+FOURTH: Final = 9
+"""The id of a broker that nobody has."""
 MINUTE_NS: Final = 60 * 10**9
 LONG_NS: Final = 3 * MINUTE_NS
 """Longer than a follower may lag in any run."""
@@ -314,14 +316,25 @@ def _long_under_its_leader(events: Sequence[dict[str, Any]], acked: Mapping[str,
 
 
 def _asks_for_four(run: RunDir, _runs: Runs) -> bool:
-    """The topic wanted more replicas in sync than it had, and acknowledged all the same, long after it had them."""
+    """The topic wanted all of four replicas in sync and had three, and acknowledged all the same, long after it had
+    them. With three replicas it would ask for no more than these (KAFKA-15583).
+    """
     events = lines(run)
     if not any(_long_under_its_leader(events, one) for one in _of_kind(events, "acked", acks="all", outcome="ok")):
         return False
     facts = read_json(run.run_json)
-    topics = [one | {"settings": one["settings"] | {"min.insync.replicas": "4"}} for one in facts["topics"]]
+    topics = [
+        one
+        | {"settings": one["settings"] | {"min.insync.replicas": "4"}}
+        | {"partitions": {name: [*brokers, FOURTH] for name, brokers in one["partitions"].items()}}
+        for one in facts["topics"]
+    ]
     write_json(run.run_json, facts | {"topics": topics})
-    return True
+    names = [one["name"] for one in topics]
+    for state in _of_kind(events, "partition"):
+        if state["topic"] in names and state.get("replicas"):
+            state["replicas"] = [*state["replicas"], FOURTH]
+    return put(run, events)
 
 
 def _cut_timeline(first: int, last: int) -> Damage:
@@ -407,6 +420,20 @@ def _group_logs(change: Callable[[GroupEvent, bytes], bytes | None]) -> Damage:
         return put(run, events) and before > 0
 
     return damage
+
+
+def _no_group_logs(run: RunDir, _runs: Runs) -> bool:
+    """No copy of the coordinators' topic, and a timeline that names none."""
+    copies = {path.parent for path in run.replicas.glob(GROUP_LOGS)}
+    for path in copies:
+        shutil.rmtree(path)
+    events = lines(run)
+    for event in _of_kind(events, "moment"):
+        event.pop("group_logs", None)
+        for files in event["files"].values():
+            for name in [name for name in files if name.startswith("__consumer_offsets-")]:
+                del files[name]
+    return put(run, events) and bool(copies)
 
 
 def _written(one: Record) -> bytes:
@@ -812,6 +839,7 @@ MEMBERS: Final = tuple(
             {"forged": ("unexpected",), "finds": "two-owners"},
         ),
         ("a copy of the coordinators' topic is gone", _copies(GROUP_LOGS, every=False), {"forged": ("unknown",)}),
+        ("the coordinators' topic was not copied", _no_group_logs, {"forged": ("unknown",)}),
     )
 )
 """On members of groups."""

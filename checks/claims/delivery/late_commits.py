@@ -7,8 +7,9 @@ has to speak of an older generation than its own.
 
 There is one way round that. A member of librdkafka's that has not polled for max.poll.interval.ms leaves its group by
 itself, and forgets its member id (rd_kafka_cgrp_leave), not its generation. Of a commit in a transaction that names no
-member the coordinator checks the generation alone (GroupCoordinator.doTxnCommitOffsets, 2.8.2). If the coordinator
-removes the member before it leaves, the other error comes.
+member the coordinator checks the generation alone before 3.0 (GroupCoordinator.doTxnCommitOffsets, 2.5.0 to 2.8.2). If
+it removes the member before that leaves, the other error comes. From 3.0 on it looks for the member first, and knows
+none without a name (GroupCoordinator.validateOffsetCommit, 3.0.0 to 3.8.0; ClassicGroup, 3.9.0).
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged
 from checks.claims.delivery.crashes import LateCommit, late_commits
 from evidence.basis import Basis
+from evidence.borders import MEMBERS_ASKED_FOR_IN_TRANSACTIONS
+from evidence.node_releases import release_at
+from evidence.nodes import broker
+from evidence.releases import numbers
 from evidence.text import plural
 
 INSTANCE: Final = "group.instance.id"
@@ -47,32 +52,38 @@ def _fenced(evidence: RunEvidence, late: LateCommit) -> bool:
     return bool(own) and own in others
 
 
-def _names_no_member(evidence: RunEvidence, late: LateCommit) -> bool:
-    """Whether it is a commit in a transaction of librdkafka's, whose member may have left by itself."""
-    process = evidence.run.process(late.commit.process)
+def _by_generation_alone(evidence: RunEvidence, late: LateCommit) -> bool:
+    """Whether it is a commit in a transaction of librdkafka's, whose member may have left by itself, and a broker of
+    before 3.0 may have coordinated.
+    """
+    process, run = evidence.run.process(late.commit.process), evidence.run
     if process is None or TRANSACTIONAL not in process.settings:
+        return False
+    brokers = {broker(number) for replicas in run.assignment.values() for number in replicas} or {broker(1)}
+    releases = [numbers(release_at(run, evidence.run_state, node, late.commit.invoked_ns)) for node in brokers]
+    if min(releases) >= MEMBERS_ASKED_FOR_IN_TRANSACTIONS.release:
         return False
     return (process.library or evidence.run.client) == LIBRDKAFKA
 
 
 @claim(
     "late-commit-of-removed-member-unknown",
-    source="GroupCoordinator.doCommitOffsets and doTxnCommitOffsets (2.8.2), ConsumerGroup.validateOffsetCommit "
-    "(3.9.0): a member that the group does not have",
+    source="GroupCoordinator.doCommitOffsets and doTxnCommitOffsets (2.8.2), validateOffsetCommit (3.0.0), "
+    "ConsumerGroup.validateOffsetCommit (3.9.0): a member that the group does not have",
     basis=Basis.SOURCE,
 )
 def late_commit_of_removed_member_unknown(evidence: RunEvidence) -> Judged:
     """The coordinator does not know a member that it has removed from the group, and refuses its offsets with
     UNKNOWN_MEMBER_ID.
 
-    A commit in a transaction of librdkafka's may name no member any more: ILLEGAL_GENERATION is right there, too.
+    A commit in a transaction of librdkafka's may name no member any more: before 3.0 ILLEGAL_GENERATION is right there.
     Java's consumers make a CommitFailedException of either. Static members whose group.instance.id another process has
     taken are left out: they are fenced.
     """
 
     def is_right(one: LateCommit) -> bool:
         error = one.commit.error
-        return error in UNKNOWN_MEMBER or (error == OLD_GENERATION and _names_no_member(evidence, one))
+        return error in UNKNOWN_MEMBER or (error == OLD_GENERATION and _by_generation_alone(evidence, one))
 
     return _told([one for one in late_commits(evidence) if not _fenced(evidence, one)], is_right)
 

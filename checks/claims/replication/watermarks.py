@@ -81,7 +81,7 @@ def _below_min_isr(evidence: RunEvidence) -> list[dict[str, Any]]:
     positions = of(run_state.events, Position)
     for one in run_state.sends:
         state = run_state.state_at(one.topic, one.partition, one.sent_ns)
-        needed = min_insync(evidence.run, one.topic)
+        needed = min_insync(evidence.run, run_state, (one.topic, one.partition), one.sent_ns)
         if state is None or one.outcome != "acked" or one.acks == "all" or len(state.isr) >= needed:
             continue
         later = (s for s in run_state.partitions[one.topic, one.partition] if s.begin_ns > one.sent_ns)

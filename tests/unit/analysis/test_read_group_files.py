@@ -27,7 +27,12 @@ TOPIC_ID = "l66HJrL7RMGfk_ybLyoGvQ"
 
 
 def run_of(
-    root: Path, version: str = "2.8.2", *, isr: Sequence[tuple[int, tuple[int, ...]]] = ((1, (1, 2)),)
+    root: Path,
+    version: str = "2.8.2",
+    *,
+    isr: Sequence[tuple[int, tuple[int, ...]]] = ((1, (1, 2)),),
+    number: int = 0,
+    groups: bool = True,
 ) -> RunDir:
     """A run whose last moment, from 10 s to 11 s, has copies of two brokers. `isr`: from when on, in seconds."""
     run_dir = RunDir(root)
@@ -43,17 +48,17 @@ def run_of(
         files[broker] = {f"{TOPIC}-0/{LOG}": source.stat().st_size}
     ends = {broker: {f"{TOPIC}-0": Ends(leo={"2.8.2": 12, "4.3.1": 38}[version])} for broker in files}
     states = [
-        at(s * S, Partition(source="zookeeper", topic=TOPIC, partition=0, leader=1, leader_epoch=0, isr=brokers))
+        at(s * S, Partition(source="zookeeper", topic=TOPIC, partition=number, leader=1, leader_epoch=0, isr=brokers))
         for s, brokers in isr
     ]
     told = OffsetCommit(group="g", topic="none-client", partition=0, offset=3)
-    moment = at(11 * S, Moment(name="00-final", group_logs=ends, files=files, begun_ns=10 * S))
+    moment = at(11 * S, Moment(name="00-final", group_logs=ends, groups=groups, files=files, begun_ns=10 * S))
     write_lines(run_dir.timeline, [*states, at(2 * S, told), moment])
     return run_dir
 
 
-def seen(run_dir: RunDir, *processes: dict[str, object]) -> GroupFiles:
-    run = run_record({"processes": list(processes)})
+def seen(run_dir: RunDir, *processes: dict[str, object], **more: object) -> GroupFiles:
+    run = run_record({"processes": list(processes)} | more)
     where = ("none-client", 0)
     return group_files(run_dir, run, run_state_of(run_dir, where), where)
 
@@ -70,6 +75,18 @@ def test_commits_and_owners_of_one_partition(tmp_path: Path) -> None:
         ("g", 3, 1),
         ("static", 1, 1),
     ]
+
+
+def test_what_was_to_be_copied(tmp_path: Path) -> None:
+    found = seen(run_of(tmp_path / "asked"))
+    assert (found.due_ns, set(found.copied)) == (10 * S, {0})
+    assert seen(run_of(tmp_path / "before", groups=False)).due_ns is None
+
+
+def test_a_topic_of_which_a_partition_was_not_seen(tmp_path: Path) -> None:
+    assert seen(run_of(tmp_path / "second", number=1)).partitions == 0
+    assert seen(run_of(tmp_path / "two"), settings={"offsets.topic.num.partitions": "2"}).partitions == 0
+    assert seen(run_of(tmp_path / "one"), settings={"offsets.topic.num.partitions": "1"}).partitions == 1
 
 
 def test_owners_by_the_topics_id(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from app import audit_matrix
+from app import audit_matrix, registry
 from app.audit_cells import VERSIONS, line_of, scenarios, subjects_of
 from app.audit_matrix import gather, main, measured_by, tonight
 from app.cli import main as kafka_chaos
@@ -23,7 +23,7 @@ from evidence.rundir import RunDir, write_json
 from evidence.timeline import Timeline
 from harness.cluster import versions
 from harness.run import Run
-from harness.scenario import Scenario
+from harness.scenario import Scenario, all_scenarios
 from harness.subjects import NOTHING_STATED, Producer, Subject, Topic, UserSubject
 from judgement.verdict import AS_DOCUMENTED, UNEXPECTED, Name, Verdict
 from scenarios.audit import (
@@ -470,7 +470,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, made: Scenario, version: versions.V
 
 
 def test_the_committed_table_states_of_every_cell_what_its_scenario_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`python -m app.audit_matrix gather` writes it: a rule that changes wants runs that are held to it."""
+    """`python -m app.audit_matrix restate` writes it. A rule that changes wants runs that are held to it, too."""
     measured = {cell.key: cell.stated for cell in matrix.measured()}
     stated = {
         CellKey(fault=fault, line=line_of(version), version=version.id, **subject.key): Stated(
@@ -487,3 +487,19 @@ def test_the_committed_table_states_of_every_cell_what_its_scenario_states(monke
     }
     assert len(measured) > 5_000
     assert measured == {cell: stated.get(cell) for cell in measured}
+
+
+def test_what_a_rule_states_is_asked_without_a_run() -> None:
+    """Of steps that want more of a run before they name their subjects nothing is told."""
+    version = versions.get("2.8.2")
+    steps = all_scenarios()["audit-leader-crash-behind"].steps_of()
+    found = registry.of_rule("leader-crash-behind", steps, version)
+    of_java = "leader-crash-behind on 2.8.2: {}, acks=1, in flight 5, retries many, RF 3, min.insync.replicas 1, "
+    java, other = (found[of_java.format(client) + "unclean elections off"] for client in ("java", "librdkafka"))
+    assert (java.must, java.may, other.may) == ({"loses"}, {"reorders"}, frozenset())
+
+    def other_steps(run: Run) -> None:
+        leader, _ = run.followers_of(run.partition())
+        raise AssertionError(leader)
+
+    assert registry.of_rule("none", other_steps, version) == {}

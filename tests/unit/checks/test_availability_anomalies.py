@@ -31,7 +31,9 @@ from evidence.events import (
     FaultPhase,
     Log,
     Moment,
+    Note,
     Partition,
+    Step,
     Stillness,
     Target,
     Unread,
@@ -652,9 +654,57 @@ def test_when_an_isr_is_too_small() -> None:
     assert times(stated(2, 1, (1, 2)), stated(10, -1, (1,)), stated(30, 1, (1, 2))) == []
     assert times(stated(2, 1, (1, 2)), stated(10, 1, (1,)), stated(12, 1, (1, 2))) == []
     never_enough = [stated(2, 1, (1, 2)), stated(10, 1, (1,)), stated(12, 2, (1, 2)), stated(30, 2, (2,))]
-    three = times(*never_enough, settings={"min.insync.replicas": "3"})
+    of_three = [{"name": "t", "partitions": {"0": [1, 2, 3]}}]
+    three = times(*never_enough, settings={"min.insync.replicas": "3"}, topics=of_three)
     assert [(one.begin_ns // SECOND, one.isr) for one in three][:3] == [(7, (1, 2)), (10, (1,)), (17, (1, 2))]
     keeper = docker(1, "controller-100", "start")
     links = (("broker-1", "controller-100"), ("controller-100", "broker-1"))
     cut = [fault(5, phase, "cut", "broker-1, controller-100") for phase in ("inject", "verified")]
     assert times(keeper, *(replace(one, links=links) for one in cut), *SHRUNK) == []
+
+
+def set_to(from_s: float, to_s: float, value: str, name: str = "set for a topic", **of_topic: str) -> list[Event]:
+    detail = {"setting": "min.insync.replicas", "value": value, **of_topic}
+    phases: list[tuple[float, Any]] = [(from_s, "begin"), (to_s, "end")]
+    return [at(round(at_s * SECOND), Step(name=name, phase=phase, detail=detail)) for at_s, phase in phases]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        (set_to(20, 21, "1", topic="t"), [(15, 20)]),
+        (set_to(5, 6, "1", topic="t"), []),
+        (set_to(20, 21, "1", topic="other"), [(15, 20), (20, 21), (21, 30)]),
+        (set_to(20, 21, "1", "set for all brokers"), [(15, 20)]),
+        (set_to(35, 36, "3", topic="t"), [(15, 30), (41, 900)]),
+        (set_to(20, 21, "3", topic="t"), [(15, 20), (20, 21), (21, 30), (30, 900)]),
+    ],
+    ids=["lowered", "lowered before", "another topic's", "lowered for all", "raised later", "raised"],
+)
+def test_what_min_insync_replicas_is_set_to_meanwhile(events: list[Event], expected: list[tuple[int, int]]) -> None:
+    three = [{"name": "t", "partitions": {"0": [1, 2, 3]}}]
+    found = times(*SHRUNK, *events, at(900 * SECOND, Note(text="the end")), topics=three)
+    assert [(one.begin_ns // SECOND, one.end_ns // SECOND) for one in found] == expected
+
+
+def test_a_topics_own_number_comes_before_that_of_all_brokers() -> None:
+    own = [{"name": "t", "partitions": {"0": [1, 2]}, "settings": {"min.insync.replicas": "2"}}]
+    assert times(*SHRUNK, *set_to(5, 6, "1", "set for all brokers"), topics=own) != []
+
+
+def test_what_is_set_for_all_brokers_comes_before_what_they_were_made_with() -> None:
+    raised = set_to(5, 6, "2", "set for all brokers")
+    assert times(*SHRUNK, *raised, settings={"min.insync.replicas": "1"}) != []
+
+
+def test_the_least_of_what_brokers_have_of_their_own() -> None:
+    assert times(*SHRUNK, settings={"min.insync.replicas": "2", "2:min.insync.replicas": "1"}) == []
+
+
+@pytest.mark.parametrize(
+    ("kafka", "accused"), [("3.6.2", True), ("3.7.0", False), ("4.3.1", False)], ids=["before", "from", "later"]
+)
+def test_all_replicas_are_enough_from_3_7_on(kafka: str, accused: bool) -> None:
+    alone = [{"name": "t", "partitions": {"0": [1]}}]
+    assert bool(times(stated(2, 1, (1,)), stated(30, 1, (1,)), topics=alone, kafka=kafka)) == accused
+    assert times(*SHRUNK, kafka=kafka) != []

@@ -257,21 +257,25 @@ def test_a_late_commit_is_refused_for_a_reason(
 
 
 @pytest.mark.parametrize(
-    ("settings", "library", "outcome"),
+    ("settings", "library", "kafka", "outcome"),
     [
-        ({"transactional.id": "a"}, "librdkafka", HELD),
-        ({"transactional.id": "a"}, "java", CONTRADICTED),
-        ({}, "librdkafka", CONTRADICTED),
+        ({"transactional.id": "a"}, "librdkafka", "2.8.2", HELD),
+        ({"transactional.id": "a"}, "librdkafka", "3.0.0", CONTRADICTED),
+        ({"transactional.id": "a"}, "librdkafka", "4.3.1", CONTRADICTED),
+        ({"transactional.id": "a"}, "java", "2.8.2", CONTRADICTED),
+        ({}, "librdkafka", "2.8.2", CONTRADICTED),
     ],
 )
 def test_a_member_that_left_by_itself_is_told_of_its_generation(
-    settings: dict[str, str], library: str, outcome: str
+    settings: dict[str, str], library: str, kafka: str, outcome: str
 ) -> None:
-    """librdkafka forgets its member id, and of a commit in a transaction without one only the generation is checked."""
+    """librdkafka forgets its member id. Before 3.0 only the generation is checked of a commit in a transaction that
+    has none.
+    """
     processes = [{"name": OWN, "settings": settings, "library": library}, {"name": OTHER, "settings": {}}]
     commits = [commit(OTHER, 2), commit(OWN, 3, "info", "ILLEGAL_GENERATION")]
     evidence = RunEvidence(
-        run=run_record({"processes": processes}),
+        run=run_record({"processes": processes, "kafka": kafka}),
         run_state=RunState((stands(2),)),
         member_commits=lambda topic, partition: commits,
     )

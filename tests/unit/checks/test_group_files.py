@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 from checks.anomalies.groups import (
     committed_offset_not_in_files,
     earlier_offset_in_files,
+    member_began_anew,
+    member_began_behind,
+    not_copied,
     without_group_files,
 )
 from checks.anomalies.members import two_owners_in_files, without_ownerships
@@ -19,6 +23,7 @@ from evidence.events import OffsetCommit
 from evidence.history import schema
 from kafkafiles.group_log import Commit, Member, Standing
 from tests.unit.checks import histories
+from tests.unit.checks.histories import Row
 
 COPIED_NS = 1000
 
@@ -66,6 +71,24 @@ def test_of_a_client_that_is_no_member_too() -> None:
     (row,) = committed_offset_not_in_files(histories.view(), files(copy(), told=[commit]))
     assert (row["committed"], row["process"], row["at_ns"]) == (7, None, 10)
     assert committed_offset_not_in_files(histories.view(), files(copy(in_file(7, 0)), told=[commit])) == []
+
+
+def test_commits_of_a_partition_that_was_copied_of_no_broker() -> None:
+    due = GroupFiles(partitions=1, due_ns=COPIED_NS)
+    assert "g: offsets were acknowledged" in (not_copied(told(7), due) or "")
+    commit = OffsetCommit(monotonic_ns=10, group="h", topic="t", partition=0, offset=7)
+    assert "h: offsets" in (not_copied(histories.view(), replace(due, told=[commit])) or "")
+
+
+def test_what_is_no_copy_that_is_missing() -> None:
+    due = GroupFiles(partitions=1, due_ns=COPIED_NS)
+    assert not_copied(told(7), replace(due, copied=frozenset({0}))) is None
+    assert not_copied(told(7), replace(due, due_ns=None)) is None
+    assert not_copied(told(7), replace(due, partitions=0)) is None
+    assert not_copied(told(7), replace(due, outside=frozenset({"application"}))) is None
+    assert not_copied(told(7, at=COPIED_NS), due) is None
+    assert not_copied(told(7, outcome=schema.INFO), due) is None
+    assert not_copied(histories.view(), due) is None
 
 
 def nothing(view: PartitionView, found: GroupFiles) -> bool:
@@ -126,6 +149,81 @@ def test_without_a_copy_of_the_groups_partition_nothing_is_said() -> None:
     assert without_group_files(told(7), NO_GROUP_FILES)
     assert without_group_files(histories.view(), files(copy()))
     assert not without_group_files(told(7), files(copy()))
+
+
+# Where members begin
+
+
+def given(process: str, at_ns: int) -> Row:
+    return {"kind": schema.ASSIGN, "outcome": schema.OK, "process": process, "completed_ns": at_ns, "invoked_ns": at_ns}
+
+
+def commit(process: str, offset: int, at_ns: int, outcome: str = schema.OK) -> Row:
+    times = {"invoked_ns": at_ns - 1, "completed_ns": at_ns}
+    return {"kind": schema.OFFSETS, "outcome": outcome, "process": process, "offset": offset} | times
+
+
+def reads(process: str, at_ns: int, *offsets: int, first: int = 0) -> list[Row]:
+    """`first`: the sequence of the record at offset 0."""
+    return [
+        histories.polled(offset, first + offset, process=process, completed_ns=at_ns + number)
+        for number, offset in enumerate(offsets)
+    ]
+
+
+FIRST = [given("a", 10), *reads("a", 20, 0, 1, 2, 3), commit("a", 2, 30), commit("a", 4, 40)]
+
+
+def began(*rows: Row, elsewhere: Iterable[str] = ()) -> tuple[list[int], list[int]]:
+    """From where members began that began too early: with the first record, and later."""
+    view = histories.view(*rows, groups={"a": Membership("g"), "b": Membership("g"), "c": Membership("h")})
+    about = GroupFiles(elsewhere=frozenset(elsewhere))
+    anew, behind = member_began_anew(view, about), member_began_behind(view, about)
+    return [row["began"] for row in anew], [row["began"] for row in behind]
+
+
+def test_a_member_that_begins_before_its_groups_offset() -> None:
+    assert began(*FIRST, given("b", 50), *reads("b", 60, 0, 1, 2, 3, 4)) == ([0], [])
+    assert began(*FIRST, given("b", 50), *reads("b", 60, 2, 3, 4)) == ([], [2])
+    assert began(*FIRST, given("a", 50), *reads("a", 60, 2, 3)) == ([], [2])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [*FIRST, given("b", 50), *reads("b", 60, 4, 5)],
+        [*FIRST, given("b", 50), *reads("b", 60, 6)],
+        [*FIRST, given("c", 50), *reads("c", 60, 0, 1, 2, 3)],
+        [*FIRST[:-1], commit("a", 4, 40, schema.INFO), given("b", 50), *reads("b", 60, 2, 3)],
+        [*FIRST[:-1], commit("a", 4, 55), given("b", 50), *reads("b", 60, 2, 3)],
+        [*FIRST, commit("a", 2, 45), given("b", 50), *reads("b", 60, 2, 3)],
+        [*FIRST, commit("a", 2, 70), given("b", 50), *reads("b", 60, 2, 3)],
+        [*FIRST, given("b", 50), *reads("b", 60, 0, 1)],
+        [*FIRST, given("b", 50), *reads("b", 60, 0, 1, 2, 3, first=7)],
+        [given("a", 10), *reads("a", 20, 0, 1, 2, 3)],
+        [*FIRST, *reads("b", 60, 0, 1, 2, 3)],
+    ],
+    ids=[
+        "with it",
+        "later",
+        "another group",
+        "not acknowledged",
+        "acknowledged later",
+        "an earlier one was committed last",
+        "an earlier one may have been",
+        "it never came so far",
+        "the log was cut off",
+        "nothing was committed",
+        "it was given nothing",
+    ],
+)
+def test_a_member_that_begins_where_it_may(rows: list[Row]) -> None:
+    assert began(*rows) == ([], [])
+
+
+def test_members_that_may_begin_elsewhere() -> None:
+    assert began(*FIRST, given("b", 50), *reads("b", 60, 0, 1, 2, 3), elsewhere={"b"}) == ([], [])
+    assert began(*FIRST, given("b", 50), *reads("b", 60, 0, 1, 2, 3), elsewhere={"a"}) == ([], [])
 
 
 # Owners

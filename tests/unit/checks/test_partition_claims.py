@@ -26,6 +26,7 @@ from evidence.events import (
     Partition,
     Send,
     Target,
+    Waits,
 )
 from evidence.findings import ClaimResult
 from evidence.run_state import RunState
@@ -250,6 +251,13 @@ def test_an_isolated_leader_acknowledges_no_acks_all(events: list[Timed], outcom
     ids=["twice", "it shrinks", "it shrinks later, for another reason", "a longer cut", "another link"],
 )
 def test_an_isr_outlasts_brief_cuts(events: list[Timed], outcome: str) -> None:
+    assert judged("isr-outlasts-brief-cuts", FIRST, *events).outcome == outcome
+
+
+@pytest.mark.parametrize(("share", "outcome"), [(0.9, NOT_OBSERVED), (0.01, CONTRADICTED)], ids=["busy", "not busy"])
+def test_who_left_an_isr_because_the_machine_was_busy(share: float, outcome: str) -> None:
+    waits = Waits(begin_ns=0, slices=((1_000_000, round(share * 1_000_000)),) * 12)
+    events = [*cut(10, 11, TO_2), state(11.5, (1, 3), 1), (12, waits)]
     assert judged("isr-outlasts-brief-cuts", FIRST, *events).outcome == outcome
 
 

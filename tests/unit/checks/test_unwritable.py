@@ -51,13 +51,16 @@ REFUSED = failed(300)
         failed(300, "REQUEST_TIMED_OUT", took_s=30),
         late(300, 25),
         failed(60),
+        failed(300, "_PURGE_INFLIGHT", took_s=60),
+        failed(300, "_PURGE_QUEUE", took_s=60),
     ],
-    ids=["refused", "out of order", "given up", "answered that it took too long", "late", "soon"],
+    ids=["refused", "out of order", "given up", "answered too late", "late", "soon", "not answered", "never sent"],
 )
 def test_a_record_that_nobody_takes_for_no_reason(row: Row) -> None:
     (found,) = unwritable(view(sent(0, 0), row), service())
     assert (found["sequence"], found["process"]) == (1, "producer-1")
-    assert found["error"] == (row.get("error_name") or "acknowledged late")
+    purged = row.get("error_name", "").startswith("_PURGE")
+    assert found["error"] == ("not answered" if purged else row.get("error_name") or "acknowledged late")
 
 
 def test_each_of_many_is_counted() -> None:
@@ -73,12 +76,13 @@ def test_each_of_many_is_counted() -> None:
         late(300, 16),
         failed(300, "MSG_SIZE_TOO_LARGE"),
         failed(300, "_QUEUE_FULL"),
+        failed(300, "_PURGE_INFLIGHT", took_s=2),
         failed(300, "INVALID_PRODUCER_EPOCH"),
         failed(300, transaction=1),
         failed(300, completed_ns=None),
         failed(4),
     ],
-    ids=["acknowledged", "in time", "too large", "never sent", "fenced", "of a transaction", "without an end", "new"],
+    ids=["acknowledged", "in time", "too large", "never sent", "soon ended", "fenced", "transaction", "open", "new"],
 )
 def test_what_is_no_matter_of_the_cluster(row: Row) -> None:
     assert unwritable(view(row), service()) == []

@@ -897,3 +897,39 @@ def test_a_stall_excuses_a_state_if_it_lasted_for_half_a_session(
     run = KAFKA | {"settings": settings}
     assert judge(run, [still(21, 21 + stood_s), at(80 * SECOND, duty)], found()).verdict == expected
     assert judge(run, [still(10, 10 + stood_s), at(80 * SECOND, duty)], found()).verdict == "unexpected"
+
+
+STEADY = {"settings": {"auto.leader.rebalance.enable": "false", "broker.session.timeout.ms": "4000"}}
+ELECTED_BUSY = [alone(1, 1, 0), alone(30, 2, 1)]
+"""Nothing was done, and another broker leads."""
+
+
+@pytest.mark.parametrize(
+    ("share", "at_s", "limit_ms", "expected"),
+    [
+        (0.9, 30, None, "unknown"),
+        (0.05, 30, None, "unexpected"),
+        (0.9, 100, None, "unexpected"),
+        (0.9, 30, 30_000, "unknown"),
+        (0.05, 30, 30_000, "unexpected"),
+        (0.9, 70, 45_000, "unexpected"),
+        (0.9, 30, 7_000, "unexpected"),
+    ],
+    ids=["busy", "not busy", "long before", "waited for", "and not busy", "and long before", "for four limits"],
+)
+def test_what_a_busy_machine_changed_excuses_the_state_that_comes_of_it(
+    share: float, at_s: int, limit_ms: int | None, expected: str
+) -> None:
+    since_ns = None if limit_ms is None else 10 * SECOND
+    name = "nobody was elected"
+    undone = Duty(name=name, held=False, witness="metadata", since_ns=since_ns, limit_ms=limit_ms)
+    waits = Waits(begin_ns=10 * SECOND, slices=((1_000_000, round(share * 1_000_000)),) * 20)
+    events = [*ELECTED_BUSY, at(30 * SECOND, waits), at((at_s + 10) * SECOND, undone)]
+    assert judge(KAFKA | STEADY, events, found()).verdict == expected
+
+
+def test_what_a_busy_machine_changed_excuses_nothing_that_clients_saw() -> None:
+    waits = Waits(begin_ns=10 * SECOND, slices=((1_000_000, 900_000),) * 20)
+    undone = Duty(name="the small side refuses", held=False, witness="clients")
+    events = [*ELECTED_BUSY, at(30 * SECOND, waits), at(40 * SECOND, undone)]
+    assert judge(KAFKA | STEADY, events, found()).verdict == "unexpected"

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkafiles import group_log
+from kafkafiles.batches import Corrupt, scan_batches
 from kafkafiles.field_tables import Fields
 from kafkafiles.group_log import Commit, commits_of, events_of, generations_of, is_whole, read_events
 from kafkafiles.group_records import decode_record
@@ -92,6 +93,16 @@ def test_a_group_with_the_consumer_protocol_has_the_members_of_its_records() -> 
         [],
     ]
     assert [one.generation for one in generations] == [2, 3, 3, 3, 3, 3, -1]
+
+
+def test_the_first_batches_of_two_segments_are_two(tmp_path: Path) -> None:
+    (segment,) = (DATA / "group-logs" / "4.3.1" / "__consumer_offsets-0").glob("*.log")
+    whole = segment.read_bytes()
+    for header in scan_batches(whole):
+        assert not isinstance(header, Corrupt)
+        part = whole[header.position : header.end]
+        (tmp_path / f"{header.base_offset:020}.log").write_bytes(part)
+    assert generations_of(read_events(tmp_path)) == generations_of(log_of("4.3.1"))
 
 
 def test_a_log_is_whole_if_no_offset_is_missing() -> None:
