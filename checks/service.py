@@ -103,8 +103,11 @@ class Service:
         return self._held_up_ns((flight[0] - before_ns, flight[1])) >= SHARE * lag_time_ms(self.run) * 1e6
 
     def given_up_by_machine(self, flight: Span) -> bool:
-        """Whether the machine held somebody up for half of the time after which somebody gave up."""
-        return self._held_up_ns(flight) >= SHARE * (flight[1] - flight[0])
+        """Whether the machine held somebody up for half of the time after which somebody gave up; not so if that was
+        `LATE_TIMES` what an acknowledgement may take.
+        """
+        took_ns = flight[1] - flight[0]
+        return took_ns < LATE_TIMES * self.late_ns and self._held_up_ns(flight) >= SHARE * took_ns
 
     def late_by_machine(self, flight: Span) -> bool:
         """Whether an acknowledgement is over its bound by no more than the machine held somebody up; not so if it took

@@ -181,11 +181,21 @@ def waits(from_s: int, to_s: int, share: float) -> Waits:
         (REFUSED, 0.2, False),
         (failed(300, "_MSG_TIMED_OUT", took_s=5), 0.6, True),
         (failed(300, "_MSG_TIMED_OUT", took_s=5), 0.4, False),
+        (failed(300, "_MSG_TIMED_OUT", took_s=80), 1.0, False),
         (late(300, 20), 0.3, True),
         (late(300, 20), 0.1, False),
         (late(300, 80), 1.0, False),
     ],
-    ids=["lag", "no lag", "given up", "not for so long", "late by less", "late by more", "by four bounds"],
+    ids=[
+        "lag",
+        "no lag",
+        "given up",
+        "not for so long",
+        "given up after four bounds",
+        "late by less",
+        "late by more",
+        "by four bounds",
+    ],
 )
 def test_what_the_machine_may_have_done_is_a_doubt(row: Row, share: float, doubted: bool) -> None:
     busy = service(waits(200, 400, share))
