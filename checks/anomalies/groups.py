@@ -145,9 +145,10 @@ def _not_in_files(view: PartitionView, files: GroupFiles) -> Iterator[tuple[Evid
         commits = [one.committed(told["group"]) for one in copies]
         if copies and all(told["committed"] not in [one.offset for one in those] for those in commits):
             last = max((those[-1] for those in commits if those), key=lambda one: one.at, default=None)
-            place = {"moment": copies[0].moment, "nodes": [one.node for one in copies]}
+            seen = {"moment": copies[0].moment, "at_ns": min(one.begun_ns for one in copies)}
+            place = {"nodes": [one.node for one in copies], "acknowledged_ns": told["at_ns"]}
             about = {"topic": view.topic, "partition": view.partition}
-            yield about | told | place, None if last is None else last.offset
+            yield about | told | place | seen, None if last is None else last.offset
 
 
 @also_found("committed-offset-lost", reads=(HISTORY, GROUP_FILES), screened=absent_if(without_group_files))

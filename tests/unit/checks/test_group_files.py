@@ -60,6 +60,12 @@ def test_an_acknowledged_offset_that_is_nowhere_is_lost() -> None:
     assert earlier_offset_in_files(told(7), files(copy())) == []
 
 
+def test_it_happened_before_it_was_seen_and_not_when_it_was_committed() -> None:
+    """What a power loss took was committed before the fault, which documents it all the same."""
+    (row,) = committed_offset_not_in_files(told(7), files(copy(begun_ns=COPIED_NS + 1), copy(node="broker-2")))
+    assert (row["at_ns"], row["acknowledged_ns"]) == (COPIED_NS, 10)
+
+
 def test_an_earlier_one_in_its_place_is_a_regression() -> None:
     (row,) = earlier_offset_in_files(told(3, 7), files(copy(in_file(3, 0))))
     assert (row["committed"], row["in_files"]) == (7, 3)
@@ -69,7 +75,7 @@ def test_an_earlier_one_in_its_place_is_a_regression() -> None:
 def test_of_a_client_that_is_no_member_too() -> None:
     commit = OffsetCommit(monotonic_ns=10, group="g", topic="t", partition=0, offset=7)
     (row,) = committed_offset_not_in_files(histories.view(), files(copy(), told=[commit]))
-    assert (row["committed"], row["process"], row["at_ns"]) == (7, None, 10)
+    assert (row["committed"], row["process"], row["acknowledged_ns"]) == (7, None, 10)
     assert committed_offset_not_in_files(histories.view(), files(copy(in_file(7, 0)), told=[commit])) == []
 
 
