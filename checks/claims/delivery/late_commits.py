@@ -34,7 +34,9 @@ STALE_MEMBER_EPOCH, too (ConsumerCoordinator.OffsetCommitResponseHandler 2.8.2, 
 OLD_GENERATION: Final = "ILLEGAL_GENERATION"
 TRANSACTIONAL: Final = "transactional.id"
 LIBRDKAFKA: Final = "librdkafka"
-FENCED: Final = ("FENCED_INSTANCE_ID",)
+FENCED: Final = ("FENCED_INSTANCE_ID", "_FATAL")
+"""_FATAL is what librdkafka answers by itself once a heartbeat, or a join, has been told FENCED_INSTANCE_ID: that is a
+fatal error of its consumers, and there is no other in the classic protocol (rd_kafka_cgrp_handle_Heartbeat, 2.16.0)."""
 NEVER: Final = "nobody committed late"
 
 
@@ -91,7 +93,7 @@ def late_commit_of_removed_member_unknown(evidence: RunEvidence) -> Judged:
 @claim("late-commit-of-replaced-instance-fenced", source="KIP-345: FENCED_INSTANCE_ID", basis=Basis.KIP)
 def late_commit_of_replaced_instance_fenced(evidence: RunEvidence) -> Judged:
     """The coordinator refuses the offsets of a static member with FENCED_INSTANCE_ID once another process has its
-    group.instance.id.
+    group.instance.id. One of librdkafka's that has heard so from a heartbeat commits nothing any more.
     """
     late = [one for one in late_commits(evidence) if _fenced(evidence, one)]
     return _told(late, lambda one: one.commit.error in FENCED)

@@ -234,6 +234,8 @@ REMOVED, REPLACED_INSTANCE = "late-commit-of-removed-member-unknown", "late-comm
         ("ILLEGAL_GENERATION", False, CONTRADICTED, NOT_OBSERVED),
         (None, False, CONTRADICTED, NOT_OBSERVED),
         ("FENCED_INSTANCE_ID", True, NOT_OBSERVED, HELD),
+        ("_FATAL", True, NOT_OBSERVED, HELD),
+        ("_FATAL", False, CONTRADICTED, NOT_OBSERVED),
         ("UNKNOWN_MEMBER_ID", True, NOT_OBSERVED, CONTRADICTED),
         (None, True, NOT_OBSERVED, CONTRADICTED),
     ],
