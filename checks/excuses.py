@@ -22,8 +22,8 @@ from evidence.nodes import broker
 from evidence.records import RecordId, TopicPartition
 from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
-from evidence.run_state import RunState
-from evidence.spans import NEVER_NS
+from evidence.run_state import ALIVE, RunState
+from evidence.spans import NEVER_NS, Span, overlap
 
 UNLIMITED: Final = 2**31 - 1
 
@@ -233,23 +233,46 @@ def without_controllers_at_start(run: RunRecord, finding: Finding, run_state: Ru
     return "no controller ran while the broker could register" if alone else None
 
 
-def _no_controller(run: RunRecord, run_state: RunState, row: Row) -> bool:
+def _time_to_register(run: RunRecord, run_state: RunState, row: Row) -> Span | None:
+    """From when to when a broker that has ended could register; None if it ended earlier, or nobody saw its start."""
     node, at_ns = row.node or "", row.at_ns or 0
     limit_ms = int(run.settings.get("initial.broker.registration.timeout.ms", REGISTERS_IN_MS))
     begun_ns = run_state.undisturbed_since(node, at_ns - 1)
     until_ns = begun_ns + limit_ms * 1_000_000
+    return (begun_ns, until_ns) if node.startswith("broker-") and begun_ns > 0 and until_ns <= at_ns else None
+
+
+def _no_controller(run: RunRecord, run_state: RunState, row: Row) -> bool:
+    time = _time_to_register(run, run_state, row)
     began = [
         event.at_ns
         for event in of(run_state.events, Container)
         if event.node.startswith("controller-") and event.action == "start"
     ]
-    # A node whose start nobody saw was up before anybody watched.
-    return node.startswith("broker-") and begun_ns > 0 and until_ns <= at_ns and bool(began) and min(began) >= until_ns
+    return time is not None and bool(began) and min(began) >= time[1]
+
+
+def registered_late_on_busy_machine(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """Each broker gave up in its start, as documented (KIP-631): it ended soon after its time to register was over,
+    nobody had seen it registered, and some process had waited for a CPU for half of that time.
+    """
+    rows = finding.evidence
+    slow = run_state is not None and bool(rows) and all(_registered_late(run, run_state, row) for row in rows)
+    return "its time to register was over, on a machine that was busy for half of it" if slow else None
+
+
+def _registered_late(run: RunRecord, run_state: RunState, row: Row) -> bool:
+    time, at_ns = _time_to_register(run, run_state, row), row.at_ns or 0
+    if time is None or at_ns - time[1] > ENDS_AFTER_NS or run.mode != "kraft":
+        return False
+    told = run_state.registrations.get(row.node or "", ())
+    seen = any(one.value == ALIVE and overlap((one.begin_ns, one.end_ns), (time[0], at_ns)) for one in told)
+    return not seen and 2 * run_state.held_up_ns(time) >= time[1] - time[0]
 
 
 def could_not_start(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
-    """A broker lost its session, or had no controller, while it started."""
-    for permits in (session_lost_on_busy_machine, without_controllers_at_start):
+    """A broker lost its session, had no controller, or had no CPU, while it started."""
+    for permits in (session_lost_on_busy_machine, without_controllers_at_start, registered_late_on_busy_machine):
         if why := permits(run, finding, run_state):
             return why
     return None

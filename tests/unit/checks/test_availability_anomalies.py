@@ -202,6 +202,28 @@ def test_a_broker_that_found_no_controller_in_its_start(broker_s: int, controlle
     assert excuses.could_not_start(run_record(mode="kraft"), finding) is None
 
 
+@pytest.mark.parametrize(
+    ("share", "died_s", "also", "permitted"),
+    [
+        (0.6, 63, (), True),
+        (0.4, 63, (), False),
+        (0.6, 60, (), False),
+        (0.6, 140, (), False),
+        (0.6, 63, (at(30 * SECOND, Broker(source="kraft", node="broker-2", state="unfenced")),), False),
+    ],
+    ids=["busy", "less busy", "it had time left", "much later", "it was registered"],
+)
+def test_a_broker_that_registered_too_late_on_a_busy_machine(
+    share: float, died_s: int, also: tuple[Event, ...], permitted: bool
+) -> None:
+    begun = docker(1, "broker-2", "start"), docker(0, "controller-100", "start")
+    waits = at(100 * SECOND, Waits(begin_ns=0, slices=((1_000_000, round(1_000_000 * share)),) * 100))
+    state = run_state_of(*begun, *also, waits, docker(died_s, "broker-2", "die", 1))
+    finding = Finding(anomaly="broker-exit", count=1, evidence=(Row(node="broker-2", at_ns=died_s * SECOND),))
+    assert (excuses.could_not_start(run_record(mode="kraft"), finding, state) is not None) == permitted
+    assert excuses.could_not_start(run_record(mode="zookeeper"), finding, state) is None
+
+
 # no-leader
 
 
