@@ -17,6 +17,8 @@ from evidence.faults.process import KillProof
 from evidence.findings import ClaimResult
 from evidence.run_state import RunState
 from tests.records import run_record
+from tests.unit.checks import test_spontaneous
+from tests.unit.checks.test_availability_anomalies import run_state_of
 from tests.unit.timelines import at
 
 SKIPS = "crash-skips-what-was-committed"
@@ -102,6 +104,18 @@ def test_exactly_what_lay_between(committed: int | None, outputs: Outputs, skips
     events = (stands(committed), *killed())
     assert judged(SKIPS, *events, outputs=outputs).outcome == skips
     assert judged(REPEATS, *events, outputs=outputs).outcome == repeats
+
+
+@pytest.mark.parametrize(("busy", "outcome"), [(0.9, NOT_OBSERVED), (0.1, CONTRADICTED)])
+def test_what_is_repeated_since_a_busy_machine_ended_a_session_contradicts_nothing(busy: float, outcome: str) -> None:
+    """Members may have been given their inputs anew."""
+    cluster = (*test_spontaneous.UP, test_spontaneous.CREATED, test_spontaneous.FENCED, test_spontaneous.waits(busy))
+    events = run_state_of(*cluster, stands(4), *killed()).events
+    seen = Processing(inputs=frozenset(range(6)), outputs=PROCESSED_FIRST)
+    evidence = RunEvidence(
+        run=test_spontaneous.RUN, run_state=RunState(events), processing=lambda topic, partition: seen
+    )
+    assert claims.judge(REPEATS, evidence).outcome == outcome
 
 
 def test_what_another_one_beside_it_made_was_made_later() -> None:
