@@ -9,6 +9,7 @@ A version here is a release *and* a way to run it. Any release of Apache Kafka f
                             of a rolling upgrade; with ZooKeeper, from 0.9 on
     3.9.2-pinned            held at protocol 0.10.2 and its message format, in which followers truncate to their high
                             watermark as 0.10.2 did (KIP-101 needs protocol 0.11)
+    2.4.1-to-2.8.1          a cluster of 2.4.1 that is upgraded to 2.8.1 during the run (harness/cluster/pairs.py)
 
 Scenarios state outcomes over the traits computed here, never over lists of names, so that no scenario has to know a
 release. `ALL` is a list for another reason: it is what the matrix, the nights and the pages of docs/ run and count.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -29,8 +30,9 @@ from evidence import borders
 from evidence.borders import HAS_FORMATS, HAS_PROTOCOLS, IGNORES_FORMATS, KRAFT_ONLY, KRAFT_SINCE
 from evidence.errors import UsageError, unknown_name
 from evidence.releases import Release, line_of, numbers
-from harness.cluster import apache
+from harness.cluster import apache, pairs
 from harness.cluster.builds import Build
+from harness.cluster.pairs import TO
 
 Mode = Literal["zookeeper", "kraft"]
 
@@ -52,6 +54,20 @@ class Version:
     mode: Mode
     settings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     """Broker settings that make this version what it is (the pinned protocol)."""
+    pair: tuple[Version, Version] | None = None
+    """Of a cluster that is upgraded: the version that it begins with, whose traits this has, and the one that it is
+    upgraded to.
+    """
+
+    @property
+    def first(self) -> Version:
+        """What its nodes begin as."""
+        return self.pair[0] if self.pair else self
+
+    @property
+    def builds(self) -> tuple[Build, ...]:
+        """What its nodes run, at first or later."""
+        return tuple(one.build for one in self.pair) if self.pair else (self.build,)
 
     @property
     def kafka(self) -> str:
@@ -205,12 +221,28 @@ def own_protocol(version: Version) -> dict[str, str]:
     {'inter.broker.protocol.version': '1.1', 'log.message.format.version': '1.1'}
     >>> own_protocol(get("3.9.2-zk"))
     {'inter.broker.protocol.version': '3.9'}
+
+    Of a pair they are set if the newer one knows them: brokers that do not know a setting say so in their logs and
+    start all the same (VerifiableProperties.verify of 0.8.2.2, AbstractConfig.logUnused of 0.9.0.1).
+
+    >>> own_protocol(get("0.9.0.1-to-0.10.2.2"))
+    {'inter.broker.protocol.version': '0.9.0', 'log.message.format.version': '0.9.0'}
     """
-    if version.mode == "kraft" or version.release < HAS_PROTOCOLS.release:
+    newest = version.pair[1].release if version.pair else version.release
+    if version.mode == "kraft" or newest < HAS_PROTOCOLS.release:
         return {}
     line = ".".join(map(str, line_of(version.release)))
-    formats = HAS_FORMATS.release <= version.release < IGNORES_FORMATS.release
+    formats = newest >= HAS_FORMATS.release and version.release < IGNORES_FORMATS.release
     return {PROTOCOL: line} | ({FORMAT: line} if formats else {}) | dict(version.settings)
+
+
+def upgraded(before: Version, after: Version) -> Version:
+    """A cluster of one version that is upgraded to another.
+
+    Raises UsageError, in one line, if it cannot be (harness/cluster/pairs.py).
+    """
+    pairs.refuse(before, after)
+    return replace(before, id=f"{before.id}{TO}{after.id}", pair=(before, after))
 
 
 def modes(release: Release) -> tuple[Mode, ...]:
@@ -301,9 +333,12 @@ def _of_protocol(build: Build, way: str, plain: str) -> Version:
 def get(name: str) -> Version:
     """The version of this name: any release that is known (harness/cluster/apache.py), in a way that it can be run.
 
-    Raises UsageError, in one line, for what is no release (apache.UnknownRelease), with the nearest that there are, and
-    for a way that a release has not.
+    Raises UsageError, in one line, for what is no release (apache.UnknownRelease), with the nearest that there are, for
+    a way that a release has not, and for two releases of which the first is not upgraded to the second.
     """
+    before, to, after = name.partition(TO)
+    if to:
+        return upgraded(get(before), get(after))
     return _BY_ID.get(name) or _parsed(name)
 
 
