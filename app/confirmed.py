@@ -11,8 +11,7 @@ from typing import Any
 
 from evidence.errors import UsageError
 from harness.cluster import versions
-from harness.cluster.pairs import TO
-from harness.cluster.versions import Version
+from harness.cluster.versions import TO, Version
 from harness.scenario import Scenario
 from judgement.report.cells import version_key
 

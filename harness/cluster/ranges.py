@@ -14,8 +14,7 @@ from typing import Final
 from evidence import borders
 from evidence.borders import JAVA_IDEMPOTENT_IN_FACT, Border
 from evidence.releases import numbers
-from harness.cluster.pairs import same_protocol
-from harness.cluster.versions import Version
+from harness.cluster.versions import Version, same_protocol
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ A version here is a release *and* a way to run it. Any release of Apache Kafka f
                             of a rolling upgrade; with ZooKeeper, from 0.9 on
     3.9.2-pinned            held at protocol 0.10.2 and its message format, in which followers truncate to their high
                             watermark as 0.10.2 did (KIP-101 needs protocol 0.11)
-    2.4.1-to-2.8.1          a cluster of 2.4.1 that is upgraded to 2.8.1 during the run (harness/cluster/pairs.py)
+    2.4.1-to-2.8.1          a cluster of 2.4.1 whose nodes are upgraded to 2.8.1 during the run
 
 Scenarios state outcomes over the traits computed here, never over lists of names, so that no scenario has to know a
 release. `ALL` is a list for another reason: it is what the matrix, the nights and the pages of docs/ run and count.
@@ -27,12 +27,20 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from evidence import borders
-from evidence.borders import HAS_FORMATS, HAS_PROTOCOLS, IGNORES_FORMATS, KRAFT_ONLY, KRAFT_SINCE
+from evidence.borders import (
+    API_VERSIONS,
+    CLIENT_OF_ZOOKEEPER_3_8,
+    HAS_FORMATS,
+    HAS_PROTOCOLS,
+    IGNORES_FORMATS,
+    KRAFT_ONLY,
+    KRAFT_SINCE,
+    SERVER_OF_ZOOKEEPER_3_5,
+)
 from evidence.errors import UsageError, unknown_name
 from evidence.releases import Release, line_of, numbers
-from harness.cluster import apache, pairs
+from harness.cluster import apache
 from harness.cluster.builds import Build
-from harness.cluster.pairs import TO
 
 Mode = Literal["zookeeper", "kraft"]
 
@@ -40,6 +48,8 @@ PINNED_PROTOCOL: Final = "0.10.2"
 PROTOCOL: Final = "inter.broker.protocol.version"
 FORMAT: Final = "log.message.format.version"
 NAME: Final = re.compile(r"(\d+(?:\.\d+)+)(?:-([\w.-]+))?")
+TO: Final = "-to-"
+"""Between the names of a pair: of the version that a cluster begins with, and the one that it is upgraded to."""
 HELD: Final = re.compile(r"protocol-(\d+(?:\.\d+)+)")
 
 
@@ -236,12 +246,67 @@ def own_protocol(version: Version) -> dict[str, str]:
     return {PROTOCOL: line} | ({FORMAT: line} if formats else {}) | dict(version.settings)
 
 
+# Pairs: which release a cluster can be upgraded to, as Kafka's documentation has it (Upgrading). With ZooKeeper: from
+# any release to any later one, up to 3.9; from 3.6 on only from 2.4 on (KIP-902). With KRaft: from 3.3 on to any later
+# one, since 4.0 takes no metadata version before 3.3. A build of one's own may have the number of the release that it
+# replaces.
+
+
+def follows(after: Version, before: Version) -> bool:
+    """Whether a version may come after another: it is newer, or another build of the same number."""
+    if after.release == before.release:
+        return after.build != before.build
+    return after.release > before.release
+
+
+def same_protocol(before: Version, after: Version) -> bool:
+    """Whether two versions have one protocol and one metadata version: those of one line, such as 2.8.1 and 2.8.2.
+
+    Nothing is left to raise then, and the older one is never refused.
+    """
+    return line_of(before.release) == line_of(after.release)
+
+
+def refuse_pair(before: Version, after: Version) -> None:
+    """Raise UsageError, in a line, for two versions of which the first cannot be upgraded to the second."""
+    what = f"{before.id} cannot be upgraded to {after.id}"
+    for one in (before, after):
+        if one.pair is not None:
+            raise UsageError(f"{one.id} is an upgrade already: name two versions")
+        if one.settings:
+            raise UsageError(f"{what}: {one.id} is held at an older protocol; name releases with their own protocol")
+    if before.mode != after.mode:
+        keep = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}
+        raise UsageError(
+            f"{what}: the one has its metadata in {keep[before.mode]}, the other in {keep[after.mode]}; a cluster is "
+            "migrated on one release of 3.4 to 3.9 (migration-to-kraft), which is no upgrade"
+        )
+    if after.build == before.build:
+        raise UsageError(f"{what}: it is the same; name a newer release, or with --kafka a build of your own")
+    if not follows(after, before):
+        raise UsageError(f"{what}: it is older; name the older one first (upgrade-downgrade goes there and back)")
+    if after.release < API_VERSIONS.release:
+        raise UsageError(
+            f"{what}: brokers before 0.10 do not say which requests they take (KIP-35), so nothing proves the upgrade; "
+            "name 0.10.0.0 or later"
+        )
+    if (
+        after.mode == "zookeeper"
+        and before.release < SERVER_OF_ZOOKEEPER_3_5.release
+        and after.release >= CLIENT_OF_ZOOKEEPER_3_8.release
+    ):
+        raise UsageError(
+            f"{what}: 3.6 and later cannot use the ZooKeeper of Kafka before 2.4 (KIP-902); upgrade to a release of "
+            "2.4 to 3.5 first"
+        )
+
+
 def upgraded(before: Version, after: Version) -> Version:
     """A cluster of one version that is upgraded to another.
 
-    Raises UsageError, in one line, if it cannot be (harness/cluster/pairs.py).
+    Raises UsageError, in one line, if it cannot be.
     """
-    pairs.refuse(before, after)
+    refuse_pair(before, after)
     return replace(before, id=f"{before.id}{TO}{after.id}", pair=(before, after))
 
 

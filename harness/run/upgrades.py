@@ -19,9 +19,8 @@ from evidence.errors import HarnessError, UsageError, WaitTimeout
 from evidence.events import Software
 from evidence.releases import line_of, numbers
 from harness.cluster.cluster import KAFKA_PORT, further_versions, next_version
-from harness.cluster.pairs import follows
 from harness.cluster.requests import NOT_CONTROLLER, RequestRefused, update_feature
-from harness.cluster.versions import FORMAT, PROTOCOL
+from harness.cluster.versions import FORMAT, PROTOCOL, follows
 from harness.faults.upgrade import CONTROLLERS, Finalize, Raise, RefusedStart, Upgrade, speaks
 from harness.polling import poll
 from harness.run.waits import wait_whole

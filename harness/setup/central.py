@@ -14,8 +14,7 @@ from typing import Final
 from evidence.errors import UsageError
 from evidence.rundir import write_atomically
 from harness.cluster import apache, versions
-from harness.cluster.pairs import TO
-from harness.cluster.versions import Version
+from harness.cluster.versions import TO, Version
 from harness.setup import own
 from harness.setup.waiting import Echo, saying
 

@@ -1,9 +1,9 @@
 """Upgrades: from one release to the next while clients work, with faults on the way, and back again.
 
-`ROUTE` has the next release for each version; `--upgrade-to` names any other (harness/cluster/pairs.py). The steps are
-those of Kafka's documentation (Upgrading). First the nodes are replaced by the new release one after the other, with
-ZooKeeper the controller last. Then the protocol is raised: protocol and message format, or the feature levels with
-KRaft. Until then a new binary uses the old protocol.
+`ROUTE` has the next release for each version; `--upgrade-to` names any other (`upgraded`, harness/cluster/versions.py).
+The steps are those of Kafka's documentation (Upgrading). First the nodes are replaced by the new release one after the
+other, with ZooKeeper the controller last. Then the protocol is raised: protocol and message format, or the feature
+levels with KRaft. Until then a new binary uses the old protocol.
 
 `upgrade-double-failover` is about the upgrade that brings leader epochs: an old loss ends half way through it.
 `upgrade-rolling` is the common case, with and without a broker's death. `upgrade-downgrade` goes back, as far as that
