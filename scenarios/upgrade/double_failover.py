@@ -51,6 +51,7 @@ def two_leaders_die(run: Run, t: Partition, *, lost: bool) -> None:
     if not ranges.KRAFT.holds(run.version):
         run.move_controller_away_from(*replicas)
         run.wait_controller(the_controller(run))
+    run.wait_isr(t, replicas)  # a broker whose session just ended on a busy machine cannot be elected
     run.elect_preferred_leader(t)
     leader = run.wait_leader(t, replicas[0])
     heir, last = replicas[1:]

@@ -149,3 +149,14 @@ def test_what_is_documented_of_a_pair_follows_from_its_releases(
 def test_a_case_that_cannot_be_shown_on_a_pair_does_not_apply(version: str, case: str, applies: bool) -> None:
     made = get_scenario("upgrade-downgrade")
     assert made.applies_to(versions.get(version), made.case(case)) is applies
+
+
+def test_the_preferred_leader_is_asked_for_when_all_replicas_are_in_sync() -> None:
+    """A request for one that is not does nothing, and is answered all the same."""
+    made = MagicMock(version=versions.get("2.4.1-to-2.8.1"))
+    made.replicas_of.return_value = BROKERS
+    made.version_of.return_value = versions.get("2.8.1")
+    made.log_end_and_high_watermark.return_value = (4, 4)
+    double_failover.two_leaders_die(made, ("t", 0), lost=False)
+    words = [name for name, *_ in made.method_calls]
+    assert words.index("wait_isr") < words.index("elect_preferred_leader")
