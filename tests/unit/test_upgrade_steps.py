@@ -154,7 +154,7 @@ def test_a_case_that_cannot_be_shown_on_a_pair_does_not_apply(version: str, case
 def test_the_preferred_leader_is_asked_for_when_all_replicas_are_in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request for one that is not does nothing, and is answered all the same."""
     for word in ("leader_dies", "heir_dies"):
-        monkeypatch.setattr(double_failover.double_failover, word, lambda *_, **__: None)
+        monkeypatch.setattr(f"scenarios.truncation.double_failover.{word}", lambda *_, **__: None)
     made = MagicMock(version=versions.get("2.4.1-to-2.8.1"))
     made.replicas_of.return_value = [MagicMock(), MagicMock(), MagicMock()]
     made.log_end_and_high_watermark.return_value = (4, 4)
