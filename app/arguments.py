@@ -44,7 +44,21 @@ def versions_of(names: Sequence[str], echo: Echo, *, locked: bool = False) -> li
         return None
     found = [central.find(name, echo) for name in ids]
     if locked:
-        jars.refuse_unlocked(version.kafka for version in found)
+        jars.refuse_unlocked(build.kafka for version in found for build in version.builds)
+    return found
+
+
+def pair_of(options: argparse.Namespace, echo: Echo) -> Version:
+    """The version that the options name (`version_of`); with --upgrade-to or --upgrade-from, an upgrade of it, or to
+    it. Raises UsageError, also for an upgrade that is not possible.
+    """
+    found = version_of(options, echo)
+    if options.upgrade_to is not None and options.upgrade_from is not None:
+        raise UsageError("--upgrade-to and --upgrade-from: give one of the two, beside --version or --kafka")
+    if options.upgrade_to is not None:
+        return known_versions.upgraded(found, central.find(options.upgrade_to, echo))
+    if options.upgrade_from is not None:
+        return known_versions.upgraded(central.find(options.upgrade_from, echo), found)
     return found
 
 

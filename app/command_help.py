@@ -36,6 +36,10 @@ GROUPS: Final[Mapping[str, Mapping[str, CommandHelp]]] = {
                     "run leader-crash --case acks-all --version 4.3.1 --repeat 3",
                     "Run one case of a scenario three times, with the seeds 1, 2 and 3.",
                 ),
+                (
+                    "run upgrade-rolling --version 2.4.1 --upgrade-to 2.8.1",
+                    "Upgrade a cluster of 2.4.1 to 2.8.1 node by node, under load.",
+                ),
             ),
         ),
         "suite": CommandHelp(

@@ -11,23 +11,32 @@ from typing import Any
 
 from evidence.errors import UsageError
 from harness.cluster import versions
-from harness.cluster.versions import Version
+from harness.cluster.versions import TO, Version
 from harness.scenario import Scenario
 from judgement.report.cells import version_key
 
 
 def unconfirmed(made: Scenario, case: str, version: Version, data: Mapping[str, Any]) -> str:
     """A sentence if no run in `data` (results.of_scenario) ended as documented on this version in this case; "" if one
-    did. It names the versions on which runs showed the same outcome.
+    did. It names the versions on which runs showed the same outcome. Of an upgrade both releases are named: what was
+    shown on another pair is not confirmed on this one.
     """
     cells: Mapping[str, Any] = data["cases"].get(case, {})
     good = [name for name, cell in cells.items() if cell["good"]]
     if version.id in good:
         return ""
     stated = made.documented_for(version, case)
-    shown = sorted((name for name in good if _states(made, case, name) is stated), key=version_key)
+    alike = sorted((name for name in good if _states(made, case, name) is stated), key=version_key)
+    shown = [_with_next(made, name) for name in alike]
     told = f"was shown by recorded runs on {', '.join(shown)}" if shown else "was not shown by a recorded run"
-    return f"What is documented here ({stated.on.label}) {told}; on {version.id} itself it was never confirmed."
+    here = _with_next(made, version.id)
+    return f"What is documented here ({stated.on.label}) {told}; on {here} itself it was never confirmed."
+
+
+def _with_next(made: Scenario, name: str) -> str:
+    """A version's name, with the one that the scenario by itself upgrades it to."""
+    then = made.cluster.upgrades.get(name)
+    return f"{name}{TO}{then}" if then else name
 
 
 def _states(made: Scenario, case: str, name: str) -> object:

@@ -78,5 +78,6 @@ def _size(count: int | None) -> str:
 
 def _notes() -> Iterator[str]:
     yield "`RELEASE-protocol-2.3` is a release held at inter.broker.protocol.version 2.3; -pinned is -protocol-0.10.2."
+    yield "`2.4.1-to-2.8.1` is a cluster of 2.4.1 that is upgraded to 2.8.1 (scenarios upgrade-…, run --upgrade-to)."
     yield "Jars and images that are missing are made on first use (some 60 MB and 400 to 600 MB), or by `setup`."
     yield "No committed lock: the jars are resolved once, and their digests kept in the cache; --locked refuses these."

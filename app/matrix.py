@@ -120,7 +120,7 @@ def cells(
     found = [
         (s.name, c.name, v.id)
         for s in scenarios
-        for v in (s.versions if versions is None else versions)
+        for v in (s.versions if versions is None else dict.fromkeys(map(s.as_run, versions)))
         for c in s.cases.values()
         if s.applies_to(v, c) and (not cases or c.name in cases)
     ]

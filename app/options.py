@@ -369,7 +369,17 @@ def _run(command: AddCommand) -> None:
         "--version",
         metavar="V",
         help="a release, with its way to run if it has several: 2.4.1, 3.9.2-zk; of a build of your own (--kafka) the "
-        "way alone: zk",
+        "way alone: zk; 2.4.1-to-2.8.1 is --upgrade-to in one word",
+    )
+    run.add_argument(
+        "--upgrade-to",
+        metavar="V",
+        help="of the scenarios upgrade-…: the release that the version is upgraded to (docs/upgrades.md)",
+    )
+    run.add_argument(
+        "--upgrade-from",
+        metavar="V",
+        help="the release that is upgraded to the version, or to a build of your own (--kafka)",
     )
     run.add_argument(
         "--for-bisect",

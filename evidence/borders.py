@@ -115,6 +115,19 @@ API_VERSIONS: Final = Border(
     Side("0.10.0.0", "ApiKeys.API_VERSIONS"),
 )
 """From here on brokers say which requests they understand."""
+SERVER_OF_ZOOKEEPER_3_5: Final = Border(
+    "2.4",
+    "KAFKA-8634",
+    Side("2.3.1", "gradle/dependencies.gradle: zookeeper 3.4.14"),
+    Side("2.4.0", "gradle/dependencies.gradle: zookeeper 3.5.6"),
+)
+"""A cluster that was set up with a release before has a ZooKeeper that the clients of 3.8 cannot use."""
+CLIENT_OF_ZOOKEEPER_3_8: Final = Border(
+    "3.6",
+    "KIP-902",
+    Side("3.5.0", "gradle/dependencies.gradle: zookeeper 3.6.4"),
+    Side("3.6.0", "docs/upgrade.html: clusters of Kafka before 2.4 are updated to a release between 2.4 and 3.6 first"),
+)
 PROTOCOL_2_0: Final = Border(
     "2.0",
     "KIP-279",
@@ -132,6 +145,23 @@ LEADER_EPOCHS: Final = Border(
     Side("0.11.0.0", "ReplicaFetcherThread.maybeTruncate goes by the epoch's end that the leader told"),
 )
 """From this protocol on followers truncate by leader epoch."""
+EPOCHS_BY_FORMAT: Final = Border(
+    "2.1.1",
+    "KAFKA-7897",
+    Side("2.0.1", "ReplicaFetcherThread.buildLeaderEpochRequest asks for every partition, also one without epochs"),
+    Side("2.1.1", "Log.leaderEpochCache is None with an older message format; latestEpoch is None"),
+)
+"""From here on a follower whose log has an older message format than 0.11 asks nobody for an epoch's end: it truncates
+to its high watermark at once, whatever its protocol is. 2.1.0 does so or not (KAFKA-6859: it asks for a partition that
+has an epoch in its checkpoint).
+"""
+CONTROLLERS_TELL_LEVELS: Final = Border(
+    "3.6",
+    "KAFKA-15060",
+    Side("3.5.0", "SimpleApiVersionManager.apiVersionResponse has the supported features alone"),
+    Side("3.6.0", "SimpleApiVersionManager.apiVersionResponse has the finalized features of its featuresProvider"),
+)
+"""From here on a KRaft controller says to which levels the cluster's features are set."""
 LAG_BY_TIME: Final = Border(
     "0.9",
     "KIP-16, KAFKA-1546",

@@ -144,7 +144,7 @@ class RunStarted(LedgerLine, frozen=True, kw_only=True, tag="started"):
     mutant: str = ""
     """The name of the mutant, if the brokers were changed on purpose."""
     build: str = ""
-    """The digest of the jars of an own build of Kafka, which counts nowhere."""
+    """The digest of the jars of an own build of Kafka, which counts nowhere; of two, of the one that runs first."""
     documented: str
     """SHA-256 of what is documented of the run, before it (`digest`)."""
     code: str = ""
@@ -477,9 +477,9 @@ def started(run: RunRecord, load: Load | None, code: str = "") -> RunStarted:
         files=files,
         commit=commit.removesuffix(MODIFIED) or None,
         modified=commit.endswith(MODIFIED),
-        observed=any((run.observed, run.overridden, run.given, run.expect is not None, run.mutant, run.build)),
+        observed=any((run.observed, run.overridden, run.given, run.expect is not None, run.mutant, run.own_builds)),
         mutant=run.mutant,
-        build=run.build.digest if run.build else "",
+        build=next((one.digest for one in run.own_builds), ""),
         documented=digest(run.documented),
         code=code,
         host=run.host,

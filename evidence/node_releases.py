@@ -51,8 +51,11 @@ def protocol_at(run: RunRecord, run_state: RunState | None, node: str, at_ns: in
 
 
 def format_at(run: RunRecord, run_state: RunState | None, node: str, at_ns: int) -> Release:
-    """The message format that a broker with ZooKeeper wrote at a time, up to protocol 2.8."""
-    return _held_at(run, run_state, node, at_ns, FORMAT)
+    """The message format that a broker with ZooKeeper wrote at a time. From protocol 3.0 on its setting is not looked
+    at (KIP-724).
+    """
+    protocol = protocol_at(run, run_state, node, at_ns)
+    return protocol if protocol >= borders.IGNORES_FORMATS.release else _held_at(run, run_state, node, at_ns, FORMAT)
 
 
 def asks_by_epoch_at(
@@ -64,10 +67,17 @@ def asks_by_epoch_at(
     and of the last epoch that its own log has. Batches of message format 0.11 alone have one (Log.append), and it is
     the leader who writes them, in its own format: a follower takes them as they are. A log that old leaders wrote has
     none. Then the answer is that nobody knows, and the follower truncates to its high watermark (KIP-101, KAFKA-6857;
-    Kafka 0.11.0.3).
+    Kafka 0.11.0.3). From 2.1.1 on a follower that is set to an older format itself keeps no epochs at all (KAFKA-7897).
     """
-    asks = speaks_epochs_at(run, run_state, follower, at_ns)
+    asks = speaks_epochs_at(run, run_state, follower, at_ns) and _keeps_epochs_at(run, run_state, follower, at_ns)
     return asks and _has_epochs(run, run_state, where, offset, at_ns)
+
+
+def _keeps_epochs_at(run: RunRecord, run_state: RunState | None, follower: str, at_ns: int) -> bool:
+    """Whether a follower kept the epochs that are in its log: from 2.1.1 on its own message format decides."""
+    release = numbers(release_at(run, run_state, follower, at_ns))
+    own = format_at(run, run_state, follower, at_ns)
+    return release < borders.EPOCHS_BY_FORMAT.release or own >= borders.LEADER_EPOCHS.release
 
 
 def speaks_epochs_at(run: RunRecord, run_state: RunState | None, node: str, at_ns: int) -> bool:

@@ -268,7 +268,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     case: str
     case_changes: CaseChanges
     version: str
-    """What `--version` named: a release, or one with a pinned protocol ("3.9.2-pinned")."""
+    """What `--version` named: a release, one with a pinned protocol ("3.9.2-pinned"), or one that is upgraded to
+    another ("2.4.1-to-2.8.1").
+    """
     kafka: str
     """The release of the brokers."""
     mutant: str
@@ -324,16 +326,34 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """The SHA-256 of each jar: of a release by Maven coordinate, of an own build by file name."""
     build: BuildRecord | None = None
     """What the brokers were, if that was an own build; None of a release, and of runs of before there were such."""
+    further_builds: tuple[BuildRecord, ...] = ()
+    """The other own builds that nodes ran, at first or later."""
     locked: bool
     """Whether the lock that these are of is committed (compose/locks/), or was resolved on this machine."""
     releases: Mapping[str, tuple[str, ...]] = {}
     """Of nodes that ran another release than `kafka`, at first or later: the releases that each ran, in order."""
     further_jars: Mapping[str, Settings] = {}
-    """The jars of those releases, as `jars` has them, by release."""
+    """The jars of those releases, as `jars` has them, by release; of own builds by their names, which have the digest
+    too ("4.3.1-rc2@0123456789ab").
+    """
     command: str
     """What runs this again."""
     phases: Mapping[str, float]
     """How long each part took, in seconds."""
+
+    @property
+    def own_builds(self) -> tuple[BuildRecord, ...]:
+        """All own builds of Kafka that nodes ran, at first or later."""
+        return (*filter(None, (self.build,)), *self.further_builds)
+
+    def jars_of(self, version: str, release: str) -> Mapping[str, str]:
+        """The SHA-256 of each jar of a version that nodes ran, of which `release` is Kafka's own number; empty if this
+        run has none of it.
+        """
+        _, at, digest = version.partition("@")
+        name = f"{release}{at}{digest}"
+        mine = f"{self.kafka}@{self.build.digest[: len(digest)]}" if self.build else self.kafka
+        return self.jars if name == mine else self.further_jars.get(name, {})
 
     @property
     def full_name(self) -> str:

@@ -117,9 +117,10 @@ class ClusterPlan:
     """Nodes that begin as another version than the run's, by id, such as {3: "0.11.0.3"}: a cluster in the middle of an
     upgrade. Brokers from 1 on, KRaft's controllers from 100 on."""
     upgrades: Mapping[str, str] = field(default_factory=dict)
-    """By the version that is run, the one that `run.upgrade` brings nodes to, such as {"0.10.2.2": "0.11.0.3"}. Its
-    image is there before the run begins. Brokers with ZooKeeper are started with the protocol and the message format of
-    their own release set, as the documentation has it, so that both stay until they are raised."""
+    """By the version that is run, the one that `run.upgrade` brings nodes to, such as {"0.10.2.2": "0.11.0.3"}; a pair
+    of the user's own (`--upgrade-to`) needs no entry. The images are there before the run begins. Brokers with
+    ZooKeeper are started with the protocol and the message format of their own release set, as the documentation has
+    it, so that both stay until they are raised."""
     format: str = ""
     """KRaft: arguments for `kafka-storage format`, such as "--feature eligible.leader.replicas.version=0"."""
     java_options: str = ""

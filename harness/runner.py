@@ -354,10 +354,15 @@ def open_recording(request: Request, name: str, settings: Mapping[str, str], cli
                 ),
                 jars=builds.digests(request.version.build),
                 build=own.record(request.version.build),
+                further_builds=tuple(
+                    found
+                    for one in clusters.further_versions(request.version, request.cluster)
+                    if (found := own.record(one.build)) is not None
+                ),
                 locked=not request.version.build.own and jars.is_committed(request.version.kafka),
                 releases=clusters.first_releases(request.cluster),
                 further_jars={
-                    one.kafka: builds.digests(one.build)
+                    one.build.name: builds.digests(one.build)
                     for one in map(versions.get, request.cluster.releases.values())
                     if one.build != request.version.build
                 },

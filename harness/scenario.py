@@ -93,8 +93,16 @@ class Scenario:
         return versions.ALL if self.exhibit is None else tuple(map(versions.get, self.exhibit.versions))
 
     def applies_to(self, version: Version, case: Case) -> bool:
-        """Whether the sequence makes sense on this version, in this case."""
-        return self.applies.holds(version) and case.applies.holds(version)
+        """Whether the sequence makes sense on this version, in this case. Only one that upgrades takes a pair."""
+        upgrades = version.pair is None or bool(self.cluster_of(case).upgrades)
+        return upgrades and self.applies.holds(version) and case.applies.holds(version)
+
+    def as_run(self, version: Version) -> Version:
+        """A version as runs of this scenario name it: a pair that it has by itself has the name of its first one."""
+        if version.pair is None or not self.applies.holds(version.first):
+            return version
+        first, then = version.pair
+        return first if self.cluster.upgrades.get(first.id) == then.id else version
 
     def cases_for(self, version: Version, names: Iterable[str] = ()) -> list[Case]:
         """The cases that apply to a version, or those of them that are named.
@@ -119,6 +127,8 @@ class Scenario:
         chosen = self.case(case)
         what = f"scenario {self.name}" + (f", case {case}," if case != DEFAULT_CASE else "")
         if not self.applies_to(version, chosen):
+            if version.pair is not None and not self.cluster_of(chosen).upgrades:
+                raise UsageError(f"{what} upgrades nothing, so it is run on one version, not on {version.id}")
             line = (chosen if self.applies.holds(version) else self).applies
             raise UsageError(f"{what} does not apply to {version.id}; it applies to: {line.label}")
         for outcome in chosen.documented:

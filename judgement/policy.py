@@ -380,7 +380,7 @@ def judge(
         verdict=verdict,
         documented=stated.documented,
         unconfirmed=run.documented.unconfirmed,
-        build=run.build.in_words if run.build else "",
+        build="; ".join(one.in_words for one in run.own_builds),
         seen=found.seen,
         unexpected=found.unexpected,
         missing=_missing(stated, found),

@@ -221,8 +221,7 @@ def other_software(run: RunRecord, run_state: RunState) -> list[str]:
         reasons += [
             f"{node} was started with another {proof.jar} than Kafka {proof.release} has"
             for proof in proofs
-            if proof.sha256
-            not in (run.jars if proof.release == run.kafka else run.further_jars.get(proof.release, {})).values()
+            if proof.sha256 not in run.jars_of(proof.after, proof.release).values()
         ]
     brokers = {node for node in run_state.processes if node.startswith("broker-")}
     return reasons + [f"nothing says which version {node} runs" for node in sorted(brokers - set(told))]

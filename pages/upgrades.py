@@ -18,6 +18,7 @@ import results
 from evidence import ledger
 from evidence.ledger import AnyLine, Excluded, RunJudged, RunStarted
 from evidence.text import plural
+from harness.cluster.versions import TO
 from harness.scenario import all_scenarios
 from judgement.rates import telling
 from judgement.verdict import AS_DOCUMENTED
@@ -38,7 +39,7 @@ def rows(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             for version, cell in (data.get(name) or {"cases": {}})["cases"].get(case, {}).items():
                 if cell["runs"]:
                     to = made.cluster.upgrades.get(version)
-                    releases = f"{version} → {to}" if to else version
+                    releases = f"{version} → {to}" if to else version.replace(TO, " → ")
                     yield f"`{name}`", f"`{case}`", releases, *_ended(cell)
 
 

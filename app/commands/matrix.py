@@ -22,10 +22,9 @@ from app.progress import watching
 from evidence.errors import EXIT_AS_DOCUMENTED, HarnessError, UsageError
 from evidence.rundir import RunDir
 from harness import runner
-from harness.cluster import versions as known_versions
 from harness.cluster.versions import Version
 from harness.scenario import Scenario, all_scenarios, get_scenario
-from harness.setup import images
+from harness.setup import central, images
 from harness.setup import settings as known_settings
 from harness.suite import DEFAULT_VERSIONS, SUITE
 from harness.workloads.libraries import library
@@ -48,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
         result(json.dumps([asdict(cell) for cell in wanted]) if options.json else "\n".join(map(str, wanted)))
         return EXIT_AS_DOCUMENTED
     runner.tell_of_changes(say)
-    images.ensure_images([version.build for version in versions_in(wanted, own)], progress.line)
+    chosen = versions_in(wanted, own, progress.line)
+    images.ensure_images([build for version in chosen for build in version.builds], progress.line)
     root: Path = options.runs_dir or RUNS / time.strftime("suite-%Y%m%dt%H%M%S", time.gmtime())
     root.mkdir(parents=True, exist_ok=True)
     if options.shard:
@@ -94,7 +94,7 @@ def wanted_cells(
     versions knows.
     """
     wanted = named_cells(options, own, echo)
-    versions = versions_in(wanted, own)
+    versions = versions_in(wanted, own, echo)
     for version in versions:
         known_settings.validate(version, overrides, "--setting", echo)
     if options.minutes is not None:
@@ -150,11 +150,13 @@ def named_cells(
     return cells(chosen, named, seed=options.seed, repeat=options.repeat, cases=cases)
 
 
-def versions_in(wanted: Sequence[MatrixCell], own: Sequence[Version] | None) -> list[Version]:
+def versions_in(
+    wanted: Sequence[MatrixCell], own: Sequence[Version] | None, echo: Callable[[str], None]
+) -> list[Version]:
     """The versions of cells, oldest first."""
     by_id = {version.id: version for version in own or ()}
     names = {cell.version for cell in wanted}
-    return sorted((by_id.get(name) or known_versions.get(name) for name in names), key=lambda one: one.release)
+    return sorted((by_id.get(name) or central.find(name, echo) for name in names), key=lambda one: one.release)
 
 
 def as_json(

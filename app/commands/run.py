@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import results as results_of
-from app.arguments import expected, judged_json, names_of, settings_of, version_of
+from app.arguments import expected, judged_json, names_of, pair_of, settings_of
 from app.clients import require_client
 from app.confirmed import unconfirmed
 from app.output import RUN, Progress, result, say, tell_failure
@@ -78,11 +78,11 @@ def _run(options: argparse.Namespace, made: list[RunDir]) -> int:
     progress = Progress(quiet=options.quiet, json_lines=options.json_lines)
     chosen = get_scenario(options.scenario)
     overrides = settings_of(options.setting)
-    version = version_of(options, progress.line)
+    version = chosen.as_run(pair_of(options, progress.line))
     cases, expect = chosen.cases_for(version, names_of(options.case)), expected(options.expect)
     if options.locked:
         clients = (library(options.client or case.client, version).release for case in cases)
-        jars.refuse_unlocked([version.kafka, *filter(None, clients)])
+        jars.refuse_unlocked([*(build.kafka for build in version.builds), *filter(None, clients)])
     known_settings.validate(version, overrides, "--setting", progress.line)
     for case in cases:
         client = library(options.client or case.client, version)

@@ -56,6 +56,11 @@ class Build:
         return f"@{self.digest[:SHORT]}" if self.own else ""
 
     @property
+    def name(self) -> str:
+        """Its version, which for an own build is not enough, with its mark: "4.3.1", "4.3.1-rc2@0123456789ab"."""
+        return self.kafka + self.mark
+
+    @property
     def tag(self) -> str:
         """The tag of its image, without the image's name.
 
@@ -70,4 +75,4 @@ class Build:
         return f"{namespace()}/kafka:{self.tag}"
 
     def __str__(self) -> str:
-        return f"Kafka {self.kafka}{self.mark}"
+        return f"Kafka {self.name}"

@@ -161,12 +161,22 @@ def further_versions(version: Version, plan: ClusterPlan) -> list[Version]:
     """What nodes run, at first or later, beside the run's version. Raises UsageError for a version that does not exist,
     and for a cluster of ZooKeeper and KRaft at once.
     """
-    later = [plan.upgrades[version.id]] if version.id in plan.upgrades else []
-    found = [versions.get(name) for name in (*plan.releases.values(), *later)]
+    found = [versions.get(name) for name in plan.releases.values()]
+    if (later := next_version(version, plan)) is not None:
+        found.append(later)
     for one in found:
         if one.mode != version.mode:
             raise UsageError(f"a cluster of {version.id} has no node of {one.id}: one has ZooKeeper, the other KRaft")
     return list({one.build: one for one in found if one.build != version.build}.values())
+
+
+def next_version(version: Version, plan: ClusterPlan) -> Version | None:
+    """What a run upgrades its nodes to: the second of a pair, or what the plan names for its version; None if nothing
+    says so.
+    """
+    if version.pair is not None:
+        return version.pair[1]
+    return versions.get(plan.upgrades[version.id]) if version.id in plan.upgrades else None
 
 
 def first_releases(plan: ClusterPlan) -> dict[str, tuple[str, ...]]:
@@ -307,7 +317,7 @@ class Cluster:
 
     def version_of(self, node: Node) -> Version:
         """What a node runs now."""
-        return self.versions.get(node.name, self.version)
+        return self.versions.get(node.name, self.version.first)
 
     def renew(self, node: Node, version: Version) -> None:
         """Make the container of a node that is stopped anew, as another version: its data, name and address stay. What

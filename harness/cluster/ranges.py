@@ -13,7 +13,8 @@ from typing import Final
 
 from evidence import borders
 from evidence.borders import JAVA_IDEMPOTENT_IN_FACT, Border
-from harness.cluster.versions import Version
+from evidence.releases import numbers
+from harness.cluster.versions import Version, same_protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,15 @@ class VersionRange:
         return VersionRange(
             label, lambda version: self.holds(version) and other.holds(version), self.borders + other.borders
         )
+
+
+def upgraded_to(line: VersionRange) -> VersionRange:
+    """The pairs whose second version is in a range."""
+    return VersionRange(
+        f"upgraded to: {line.label}",
+        lambda version: version.pair is not None and line.holds(version.pair[1]),
+        line.borders,
+    )
 
 
 def one_of(*ids: str) -> VersionRange:
@@ -83,6 +93,50 @@ TRUNCATES_BY_EPOCH_WITH_ZOOKEEPER: Final = VersionRange(
     "ZooKeeper, and followers that truncate by leader epoch (KIP-101, 0.11 and later)",
     lambda version: version.mode == "zookeeper" and version.leader_epochs,
     (borders.LEADER_EPOCHS,),
+)
+PAIRS: Final = VersionRange(
+    "any release that is upgraded to another (--upgrade-to)", lambda version: version.pair is not None, ()
+)
+UPGRADED_TO_EPOCHS_BY_FORMAT: Final = HIGH_WATERMARK_TRUNCATION & upgraded_to(
+    between(
+        borders.EPOCHS_BY_FORMAT,
+        borders.IGNORES_FORMATS,
+        "a log of an older message format has no epochs (KAFKA-7897, 2.1.1 to 2.8)",
+    )
+)
+UPGRADED_BEFORE_EPOCHS: Final = HIGH_WATERMARK_TRUNCATION & upgraded_to(HIGH_WATERMARK_TRUNCATION)
+
+
+def _is_arranged(version: Version) -> bool:
+    """Whether two failures in a row can be arranged at every stage of an upgrade, and what follows is known.
+
+    Before leader epochs the record must be above the followers' high watermarks when their leader dies: 2.4 and 2.5
+    tell them at once. Whether a log of an older message format has epochs in 2.1.0 depends on what it was before.
+    """
+    if version.pair is None or version.leader_epochs:
+        return version.pair is not None
+    then = version.pair[1].release
+    told = borders.HIGH_WATERMARK_TOLD_AT_ONCE.release <= then < borders.HIGH_WATERMARK_WAITS_FOR_FETCH.release
+    return not told and not numbers("2.1") <= then < borders.EPOCHS_BY_FORMAT.release
+
+
+TWO_FAILURES_ARRANGED: Final = VersionRange(
+    "any release that is upgraded to another (--upgrade-to), but from before 0.11 none to 2.1.0, 2.4 or 2.5",
+    _is_arranged,
+    (
+        borders.LEADER_EPOCHS,
+        borders.EPOCHS_BY_FORMAT,
+        borders.HIGH_WATERMARK_TOLD_AT_ONCE,
+        borders.HIGH_WATERMARK_WAITS_FOR_FETCH,
+    ),
+)
+SAYS_REQUESTS: Final = since(
+    borders.API_VERSIONS, "brokers say which requests they take (KIP-35, 0.10), which proves that they are old again"
+)
+HAS_MORE_TO_RAISE: Final = VersionRange(
+    "two lines of releases, whose protocols differ",
+    lambda version: version.pair is None or not same_protocol(*version.pair),
+    (),
 )
 # Eligible leader replicas (KIP-966, KRaft alone): replicas that left an ISR of min.insync.replicas, and may still lead.
 # Three releases matter, and each question has its own border.

@@ -9,6 +9,7 @@ A version here is a release *and* a way to run it. Any release of Apache Kafka f
                             of a rolling upgrade; with ZooKeeper, from 0.9 on
     3.9.2-pinned            held at protocol 0.10.2 and its message format, in which followers truncate to their high
                             watermark as 0.10.2 did (KIP-101 needs protocol 0.11)
+    2.4.1-to-2.8.1          a cluster of 2.4.1 whose nodes are upgraded to 2.8.1 during the run
 
 Scenarios state outcomes over the traits computed here, never over lists of names, so that no scenario has to know a
 release. `ALL` is a list for another reason: it is what the matrix, the nights and the pages of docs/ run and count.
@@ -21,12 +22,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
 from evidence import borders
-from evidence.borders import HAS_FORMATS, HAS_PROTOCOLS, IGNORES_FORMATS, KRAFT_ONLY, KRAFT_SINCE
+from evidence.borders import (
+    API_VERSIONS,
+    CLIENT_OF_ZOOKEEPER_3_8,
+    HAS_FORMATS,
+    HAS_PROTOCOLS,
+    IGNORES_FORMATS,
+    KRAFT_ONLY,
+    KRAFT_SINCE,
+    SERVER_OF_ZOOKEEPER_3_5,
+)
 from evidence.errors import UsageError, unknown_name
 from evidence.releases import Release, line_of, numbers
 from harness.cluster import apache
@@ -38,6 +48,8 @@ PINNED_PROTOCOL: Final = "0.10.2"
 PROTOCOL: Final = "inter.broker.protocol.version"
 FORMAT: Final = "log.message.format.version"
 NAME: Final = re.compile(r"(\d+(?:\.\d+)+)(?:-([\w.-]+))?")
+TO: Final = "-to-"
+"""Between the names of a pair: of the version that a cluster begins with, and the one that it is upgraded to."""
 HELD: Final = re.compile(r"protocol-(\d+(?:\.\d+)+)")
 
 
@@ -52,6 +64,20 @@ class Version:
     mode: Mode
     settings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     """Broker settings that make this version what it is (the pinned protocol)."""
+    pair: tuple[Version, Version] | None = None
+    """Of a cluster that is upgraded: the version that it begins with, whose traits this has, and the one that it is
+    upgraded to.
+    """
+
+    @property
+    def first(self) -> Version:
+        """What its nodes begin as."""
+        return self.pair[0] if self.pair else self
+
+    @property
+    def builds(self) -> tuple[Build, ...]:
+        """What its nodes run, at first or later."""
+        return tuple(one.build for one in self.pair) if self.pair else (self.build,)
 
     @property
     def kafka(self) -> str:
@@ -205,12 +231,83 @@ def own_protocol(version: Version) -> dict[str, str]:
     {'inter.broker.protocol.version': '1.1', 'log.message.format.version': '1.1'}
     >>> own_protocol(get("3.9.2-zk"))
     {'inter.broker.protocol.version': '3.9'}
+
+    Of a pair they are set if the newer one knows them: brokers that do not know a setting say so in their logs and
+    start all the same (VerifiableProperties.verify of 0.8.2.2, AbstractConfig.logUnused of 0.9.0.1).
+
+    >>> own_protocol(get("0.9.0.1-to-0.10.2.2"))
+    {'inter.broker.protocol.version': '0.9.0', 'log.message.format.version': '0.9.0'}
     """
-    if version.mode == "kraft" or version.release < HAS_PROTOCOLS.release:
+    newest = version.pair[1].release if version.pair else version.release
+    if version.mode == "kraft" or newest < HAS_PROTOCOLS.release:
         return {}
     line = ".".join(map(str, line_of(version.release)))
-    formats = HAS_FORMATS.release <= version.release < IGNORES_FORMATS.release
+    formats = newest >= HAS_FORMATS.release and version.release < IGNORES_FORMATS.release
     return {PROTOCOL: line} | ({FORMAT: line} if formats else {}) | dict(version.settings)
+
+
+# Pairs: which release a cluster can be upgraded to, as Kafka's documentation has it (Upgrading). With ZooKeeper: from
+# any release to any later one, up to 3.9; from 3.6 on only from 2.4 on (KIP-902). With KRaft: from 3.3 on to any later
+# one, since 4.0 takes no metadata version before 3.3. A build of one's own may have the number of the release that it
+# replaces.
+
+
+def follows(after: Version, before: Version) -> bool:
+    """Whether a version may come after another: it is newer, or another build of the same number."""
+    if after.release == before.release:
+        return after.build != before.build
+    return after.release > before.release
+
+
+def same_protocol(before: Version, after: Version) -> bool:
+    """Whether two versions have one protocol and one metadata version: those of one line, such as 2.8.1 and 2.8.2.
+
+    Nothing is left to raise then, and the older one is never refused.
+    """
+    return line_of(before.release) == line_of(after.release)
+
+
+def refuse_pair(before: Version, after: Version) -> None:
+    """Raise UsageError, in a line, for two versions of which the first cannot be upgraded to the second."""
+    what = f"{before.id} cannot be upgraded to {after.id}"
+    for one in (before, after):
+        if one.pair is not None:
+            raise UsageError(f"{one.id} is an upgrade already: name two versions")
+        if one.settings:
+            raise UsageError(f"{what}: {one.id} is held at an older protocol; name releases with their own protocol")
+    if before.mode != after.mode:
+        keep = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}
+        raise UsageError(
+            f"{what}: the one has its metadata in {keep[before.mode]}, the other in {keep[after.mode]}; a cluster is "
+            "migrated on one release of 3.4 to 3.9 (migration-to-kraft), which is no upgrade"
+        )
+    if after.build == before.build:
+        raise UsageError(f"{what}: it is the same; name a newer release, or with --kafka a build of your own")
+    if not follows(after, before):
+        raise UsageError(f"{what}: it is older; name the older one first (upgrade-downgrade goes there and back)")
+    if after.release < API_VERSIONS.release:
+        raise UsageError(
+            f"{what}: brokers before 0.10 do not say which requests they take (KIP-35), so nothing proves the upgrade; "
+            "name 0.10.0.0 or later"
+        )
+    if (
+        after.mode == "zookeeper"
+        and before.release < SERVER_OF_ZOOKEEPER_3_5.release
+        and after.release >= CLIENT_OF_ZOOKEEPER_3_8.release
+    ):
+        raise UsageError(
+            f"{what}: 3.6 and later cannot use the ZooKeeper of Kafka before 2.4 (KIP-902); upgrade to a release of "
+            "2.4 to 3.5 first"
+        )
+
+
+def upgraded(before: Version, after: Version) -> Version:
+    """A cluster of one version that is upgraded to another.
+
+    Raises UsageError, in one line, if it cannot be.
+    """
+    refuse_pair(before, after)
+    return replace(before, id=f"{before.id}{TO}{after.id}", pair=(before, after))
 
 
 def modes(release: Release) -> tuple[Mode, ...]:
@@ -301,9 +398,12 @@ def _of_protocol(build: Build, way: str, plain: str) -> Version:
 def get(name: str) -> Version:
     """The version of this name: any release that is known (harness/cluster/apache.py), in a way that it can be run.
 
-    Raises UsageError, in one line, for what is no release (apache.UnknownRelease), with the nearest that there are, and
-    for a way that a release has not.
+    Raises UsageError, in one line, for what is no release (apache.UnknownRelease), with the nearest that there are, for
+    a way that a release has not, and for two releases of which the first is not upgraded to the second.
     """
+    before, to, after = name.partition(TO)
+    if to:
+        return upgraded(get(before), get(after))
     return _BY_ID.get(name) or _parsed(name)
 
 

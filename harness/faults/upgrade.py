@@ -240,7 +240,7 @@ class Finalize:
     level: int
     ask: Callable[[], object]
     members: Mapping[str, Node]
-    """Every node that runs."""
+    """Every node that runs and says to which levels features are set."""
     observer: ClusterObserver
     _before: int = field(default=0, init=False)
     proof_type: ClassVar = FinalizeProof

@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from evidence.borders import IGNORES_FORMATS
+from evidence.borders import CONTROLLERS_TELL_LEVELS, IGNORES_FORMATS
 from evidence.errors import HarnessError, UsageError, WaitTimeout
 from evidence.events import Software
 from evidence.releases import line_of, numbers
-from harness.cluster import versions
-from harness.cluster.cluster import KAFKA_PORT
+from harness.cluster.cluster import KAFKA_PORT, further_versions, next_version
 from harness.cluster.requests import NOT_CONTROLLER, RequestRefused, update_feature
-from harness.cluster.versions import FORMAT, PROTOCOL
+from harness.cluster.versions import FORMAT, PROTOCOL, follows
 from harness.faults.upgrade import CONTROLLERS, Finalize, Raise, RefusedStart, Upgrade, speaks
 from harness.polling import poll
 from harness.run.waits import wait_whole
@@ -51,9 +50,9 @@ def refuse(before: Version, after: Version, *, older: bool) -> None:
             f"a node of {before.id} cannot become {after.id}: one has ZooKeeper, the other KRaft; a cluster is "
             "migrated on 3.4 to 3.9 (run.migrate_to_kraft), and 4.0 has no ZooKeeper"
         )
-    if older and after.release >= before.release:
+    if older and not follows(before, after):
         raise UsageError(f"a node of {before.id} is not downgraded by {after.id}: name an older release")
-    if not older and after.release <= before.release:
+    if not older and not follows(after, before):
         raise UsageError(
             f"a node of {before.id} is not upgraded by {after.id}: name a newer release (run.downgrade goes back)"
         )
@@ -70,18 +69,21 @@ class Upgrader:
 
     @property
     def next_version(self) -> Version:
-        """The version that the plan has this run's upgraded to. Raises UsageError if it names none."""
-        run, upgrades = self._cluster.version.id, self._cluster.plan.upgrades
-        if run not in upgrades:
+        """The version that this run's nodes are upgraded to: the user's, or the plan's. Raises UsageError if none is
+        named.
+        """
+        found = next_version(self._cluster.version, self._cluster.plan)
+        if found is None:
+            run = self._cluster.version.id
             raise UsageError(f"nothing says what {run} is upgraded to; give the ClusterPlan upgrades={{{run!r}: …}}")
-        return versions.get(upgrades[run])
+        return found
 
     def version_of(self, target: Target) -> Version:
         """The version that a node runs now."""
         return self._cluster.version_of(target.node)
 
     def upgrade(self, target: Target, version: Version | None = None) -> None:
-        """Stop a node cleanly, if it runs, and start it as another release, the plan's next one, on the same disks;
+        """Stop a node cleanly, if it runs, and start it as another release, the run's next one, on the same disks;
         proved by the jar of its process and by what it says that it speaks. Waits until a broker is registered.
 
         Raises UsageError for a release that it cannot be upgraded to.
@@ -94,7 +96,7 @@ class Upgrader:
         With `refused`, a pattern of the line in which it says why, the node exits instead, proved by that exit: it is
         down, and goes on as another release (`upgrade`).
         """
-        self._go_on_as(target, version or self._cluster.version, older=True, refused=refused)
+        self._go_on_as(target, version or self._cluster.version.first, older=True, refused=refused)
 
     def _go_on_as(self, target: Target, version: Version, *, older: bool, refused: str = "") -> None:
         node, broker = target.node, target.node in self._cluster.brokers.values()
@@ -134,30 +136,32 @@ class Upgrader:
                 self._wait_loaded(target)
 
     def _wait_loaded(self, target: Target) -> None:
-        """Wait until a KRaft controller knows the cluster's features: it has read the metadata log."""
+        """Wait until a KRaft controller knows the cluster's features: it has read the metadata log. One before 3.6 does
+        not tell them; then it is enough that it answers.
+        """
+        tells = self._tells_levels(target.node)
 
         def loaded() -> bool:
             offer = speaks(target.node)
-            return offer is not None and bool(offer.features)
+            return offer is not None and (bool(offer.features) or not tells)
 
         if not poll(loaded, LOADED_LIMIT_S, every_s=POLL_S):
             raise WaitTimeout(f"{target.node.name} knows nothing of the metadata log after {LOADED_LIMIT_S:.0f} s")
 
     def _require_image(self, version: Version) -> None:
-        plan = self._cluster.plan
-        ready = {self._cluster.version.kafka, *(versions.get(one).kafka for one in plan.releases.values())}
-        ready |= {versions.get(plan.upgrades[run]).kafka for run in (self._cluster.version.id,) if run in plan.upgrades}
-        if version.kafka not in ready:
+        run = self._cluster.version
+        ready = {run.build, *(one.build for one in further_versions(run, self._cluster.plan))}
+        if version.build not in ready:
             raise UsageError(
                 f"the image of {version.id} is not made ready: give the ClusterPlan "
-                f"upgrades={{{self._cluster.version.id!r}: {version.id!r}}}"
+                f"upgrades={{{run.id!r}: {version.id!r}}}"
             )
 
     def _keep(self, target: Target, before: Version, after: Version, digests: Mapping[str, str]) -> None:
         """Put on record what a node is about to run."""
         run, name = self._record.run, target.node.name
         ran = run.releases.get(name, (before.kafka,))
-        further = {} if after.kafka == run.kafka else {after.kafka: digests}
+        further = {} if after.build == self._cluster.version.build else {after.build.name: digests}
         self._record.change(
             releases={**run.releases, name: (*ran, after.kafka)}, further_jars={**run.further_jars, **further}
         )
@@ -225,15 +229,15 @@ class Upgrader:
             feature=feature,
             level=wanted,
             ask=lambda: poll(ask, REQUEST_LIMIT_S, every_s=POLL_S),
-            members=self._members(),
+            members=self._telling(),
             observer=self._observer,
         )
         with self._sequence_log.step("finalize", feature=feature, level=wanted):
             self._nemesis.prove(done, self._who.node(node.name))
 
     def level_of(self, feature: str) -> int:
-        """KRaft: the level that a feature has, as the first node says that answers; 0 for none."""
-        offer = next(filter(None, map(speaks, self._members().values())), None)
+        """KRaft: the level that a feature has, as the first node says that answers and tells; 0 for none."""
+        offer = next(filter(None, map(speaks, self._telling().values())), None)
         return offer.features.get(feature, 0) if offer else 0
 
     def supported(self, feature: str) -> int:
@@ -247,6 +251,15 @@ class Upgrader:
                 raise HarnessError(f"{name} does not say which features it supports")
             levels.append(offer.supported.get(feature, 0))
         return min(levels)
+
+    def _telling(self) -> dict[str, Node]:
+        """Those that say to which levels features are set."""
+        return {name: node for name, node in self._members().items() if self._tells_levels(node)}
+
+    def _tells_levels(self, node: Node) -> bool:
+        if not node.name.startswith(CONTROLLERS):
+            return True
+        return self._cluster.version_of(node).release >= CONTROLLERS_TELL_LEVELS.release
 
     def _members(self) -> dict[str, Node]:
         return {name: node for name, node in self._cluster.nodes.items() if node.state()["Running"]}

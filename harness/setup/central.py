@@ -14,7 +14,7 @@ from typing import Final
 from evidence.errors import UsageError
 from evidence.rundir import write_atomically
 from harness.cluster import apache, versions
-from harness.cluster.versions import Version
+from harness.cluster.versions import TO, Version
 from harness.setup import own
 from harness.setup.waiting import Echo, saying
 
@@ -78,8 +78,11 @@ def keep(found: tuple[str, ...]) -> tuple[str, ...]:
 def find(name: str, echo: Echo) -> Version:
     """The version of this name, as `versions.get` has it; if its release may be newer than what is known here, Maven
     Central is asked first. An own build that was taken in before is found too (harness/setup/own.py). Raises UsageError
-    as these do.
+    as these do. The name of an upgrade ("2.4.1-to-2.8.1") has two of these.
     """
+    before, to, after = name.partition(TO)
+    if to:
+        return versions.upgraded(find(before, echo), find(after, echo))
     if (taken := own.find(name)) is not None:
         return taken
     try:

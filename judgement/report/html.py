@@ -125,9 +125,9 @@ def _about(facts: JudgedRun) -> list[tuple[str, str]]:
     pairs = [
         ("run", run.run),
         ("Kafka", f"{run.kafka} ({run.mode})"),
-        ("build", run.build.in_words if run.build else ""),
-        ("logs by", run.build.logging if run.build else ""),
-        ("from", run.build.origin if run.build else ""),
+        ("build", "; ".join(one.in_words for one in run.own_builds)),
+        ("logs by", "; ".join(one.logging for one in run.own_builds)),
+        ("from", "; ".join(one.origin for one in run.own_builds)),
         ("case", " ".join(f"{key}={value}" for key, value in to_builtins(run.case_changes).items())),
         ("seed", run.seed),
         ("roles", " ".join(f"{role}→{broker}" for role, broker in run.layout.items())),

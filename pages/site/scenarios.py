@@ -17,6 +17,7 @@ from markupsafe import Markup
 import results
 from checks import claims
 from evidence.run import DEFAULT_CASE
+from harness.cluster.versions import TO
 from judgement.rates import telling
 from judgement.report.cells import version_key
 from judgement.sampling import at_most, percent
@@ -194,6 +195,7 @@ KINDS: Final[Mapping[str, str]] = {
     "pinned": "“-pinned”: brokers that still have the inter-broker protocol of 0.10.2.",
     "zk": "“-zk”: with ZooKeeper.",
     "kraft": "“-kraft”: with KRaft.",
+    TO: "“-to-”: a cluster of the first release that is upgraded to the second one.",
 }
 
 
@@ -201,7 +203,8 @@ def legend(outcomes: Sequence[tuple[str, Sequence[tuple[str, str, str, str]]]]) 
     """What the symbols and the names of versions mean that a table has, and no others."""
     every = [cell for _, of_case in outcomes for cell in of_case]
     symbols = {words[0] for _, _, words, _ in every}
-    kinds = {version.rpartition("-")[2] for version, *_ in every}
+    kinds = {name.rpartition("-")[2] for version, *_ in every for name in version.split(TO)}
+    kinds |= {TO for version, *_ in every if TO in version}
     few = any(kind.endswith(" few") for _, kind, *_ in every)
     return [
         *(words for symbol, words in MEANINGS.items() if symbol in symbols),

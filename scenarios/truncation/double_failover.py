@@ -46,7 +46,8 @@ def leader_dies(run: Run, t: Partition, leader: Target, followers: Sequence[Targ
     Where followers learn the high watermark at once, and truncate by epoch, it is enough that they hold the record.
     `lost`: the sequence is expected to lose that record.
     """
-    known = ranges.TELLS_HIGH_WATERMARK_AT_ONCE.holds(run.version) and ranges.LEADER_EPOCHS.holds(run.version)
+    told = ranges.TELLS_HIGH_WATERMARK_AT_ONCE.holds(run.version_of(leader))
+    known = told and ranges.LEADER_EPOCHS.holds(run.version)
     end = run.log_end_and_high_watermark(leader, t)[0]
     run.wait_checkpoint_written(leader)
     run.send(t, acks="all", expected_loss=lost)

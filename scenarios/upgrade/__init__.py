@@ -1,8 +1,9 @@
 """Upgrades: from one release to the next while clients work, with faults on the way, and back again.
 
-`ROUTE` has the next release for each version. The steps are those of Kafka's documentation (Upgrading). First the nodes
-are replaced by the new release one after the other, with ZooKeeper the controller last. Then the protocol is raised:
-protocol and message format, or the feature levels with KRaft. Until then a new binary uses the old protocol.
+`ROUTE` has the next release for each version; `--upgrade-to` names any other (`upgraded`, harness/cluster/versions.py).
+The steps are those of Kafka's documentation (Upgrading). First the nodes are replaced by the new release one after the
+other, with ZooKeeper the controller last. Then the protocol is raised: protocol and message format, or the feature
+levels with KRaft. Until then a new binary uses the old protocol.
 
 `upgrade-double-failover` is about the upgrade that brings leader epochs: an old loss ends half way through it.
 `upgrade-rolling` is the common case, with and without a broker's death. `upgrade-downgrade` goes back, as far as that
@@ -53,6 +54,14 @@ def one_by_one(run: Run, targets: Iterable[Target], change: Callable[[Target], N
     for target in targets:
         change(target)
         wait_whole(run)
+
+
+def finalize_if_higher(run: Run, feature: str) -> bool:
+    """Set a feature of a KRaft cluster to the highest level that every node supports; whether there is a higher one."""
+    higher = run.supported(feature) > run.level_of(feature)
+    if higher:
+        run.finalize(feature)
+    return higher
 
 
 def by_high_watermark(run: Run) -> bool:

@@ -62,15 +62,17 @@ scenario(
     source=SOURCE,
     operator="""Wait some days after the last node before you raise the protocol, or metadata.version. Until then you
         can go back; afterwards only a backup helps.""",
-    applies=one_of(*ROUTE),
+    applies=one_of(*ROUTE) | ranges.PAIRS,
     cluster=ClusterPlan(upgrades=ROUTE, controller=1, settings=SOCKET_TIMEOUT),
     topic=TOPIC,
     cases={
         "before-raising": Case(
+            applies=ranges.SAYS_REQUESTS,
             steps=partial(there_and_back, back=every_node_goes_back),
             documented=none_lost("Every node goes back.", source=SOURCE),
         ),
         "after-raising": Case(
+            applies=ranges.HAS_MORE_TO_RAISE,
             steps=partial(there_and_back, back=a_broker_is_refused),
             documented=none_lost("A node that is started as the old release exits.", source=SOURCE),
         ),

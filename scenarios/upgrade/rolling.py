@@ -20,6 +20,7 @@ from scenarios.upgrade import (
     SOCKET_TIMEOUT,
     TOPIC,
     by_high_watermark,
+    finalize_if_higher,
     left_first,
     none_lost,
     one_by_one,
@@ -85,8 +86,7 @@ def roll(run: Run, *, meanwhile: Meanwhile = nothing_dies, upgraded: bool = True
             if ranges.FORMAT_LOOKED_AT.holds(run.next_version):
                 each(first, run.raise_format)
         for feature in FEATURES if kraft and upgraded else ():
-            if run.supported(feature) > run.level_of(feature):
-                run.finalize(feature)
+            if finalize_if_higher(run, feature):
                 load.wait_more(50, timeout_s=60)
         consumer.wait_read(load.wait_more(100, timeout_s=60).acked, timeout_s=60)
     run.send(t)
@@ -103,7 +103,7 @@ scenario(
     operator="""Upgrade one node at a time, and wait until all replicas are in sync before the next. Raise the protocol,
         or metadata.version, when every node is new, and not before you are sure that you will not go back. Up to
         protocol 0.10.2 start a broker again only when it has left every ISR.""",
-    applies=one_of(*ROUTE),
+    applies=one_of(*ROUTE) | ranges.PAIRS,
     cluster=ClusterPlan(upgrades=ROUTE, controller=1, controllers=3, settings=SOCKET_TIMEOUT),
     topic=TOPIC,
     cases={

@@ -230,7 +230,7 @@ class Stage:
                 each.attrs = {"Image": "sha256:0", "Labels": {NODE_LABEL: each.name}}
         if "up" in arguments:
             (renewed,) = (each for each in self.created if each.name == arguments[-1])
-            renewed.release = variables[f"KAFKA_VERSION_{renewed.number}"]
+            renewed.release = variables[f"KAFKA_VERSION_{renewed.number}"].partition("-build-")[0]
         return 0, "services: {}\n", ""
 
     # The cluster
@@ -469,6 +469,7 @@ def rehearse(
     removals: Removals | None = None,
     seed: int = 1,
     cluster: ClusterPlan | None = None,
+    version: versions.Version | None = None,
 ) -> Finished:
     """Carry a scenario of these steps out on the stage."""
 
@@ -485,7 +486,10 @@ def rehearse(
     monkeypatch.setattr("harness.run.clients.ScriptedProducer", partial(Producer, stage))
     monkeypatch.setattr("harness.run.clients.FinalReader", partial(FinalReader, stage))
     request = Request(
-        scenario=rehearsed(steps, cluster or ClusterPlan()), version=versions.get("2.8.2"), seed=seed, root=root
+        scenario=rehearsed(steps, cluster or ClusterPlan()),
+        version=version or versions.get("2.8.2"),
+        seed=seed,
+        root=root,
     )
     return execute(request, client=stage, removals=removals, echo=lambda _: None)  # type: ignore[arg-type]
 

@@ -31,12 +31,13 @@ from evidence.events import (
     Step,
 )
 from evidence.events import Partition as State
-from evidence.run import SequenceRecord
+from evidence.run import BuildRecord, SequenceRecord
 from evidence.run_state import RunState
 from evidence.rundir import RunDir
 from evidence.timeline import read
 from harness import runner
 from harness.cluster import versions
+from harness.cluster.builds import Build
 from harness.cluster.namespace import namespace
 from harness.cluster.state import ClusterState
 from harness.plan import ClusterPlan, Disks, TopicPlan
@@ -184,6 +185,41 @@ def test_what_nodes_run_and_their_packet_filters_are_on_record(tmp_path: Path, m
     reading = read(rehearse(Stage(), tmp_path, quiet, monkeypatch).run_dir.timeline)
     assert {event.version for event in reading.of(Software)} == {"2.8.2"}
     assert "broker-1" in {event.node for event in reading.of(Firewall)}
+
+
+def test_an_upgrade_to_an_own_build_names_it_and_counts_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have the number of the release: its jars are told apart by their digest."""
+    own = Build(kafka="2.8.2", digest="e" * 64)
+    told = BuildRecord(version="2.8.2", commit="feedbeef", digest=own.digest, origin="./k", logging="log4j", nearest="")
+    released = builds.digests
+    monkeypatch.setattr("harness.runner.own.record", lambda build: told if build.own else None)
+    monkeypatch.setattr(
+        "harness.setup.builds.digests", lambda build: {"kafka.jar": "c" * 64} if build.own else released(build)
+    )
+    monkeypatch.setattr("harness.faults.upgrade._command_line", lambda pid: "java\0/libs/kafka_2.13-2.8.2.jar")
+    monkeypatch.setattr("harness.faults.upgrade.speaks", lambda node: Offer(apis={1: 17}, supported={}, features={}))
+    stage = Stage()
+    stage.digests = {"2.8.2": "c" * 64}
+    pair = versions.upgraded(versions.get("2.8.2"), versions.of_build(own, ""))
+    plan = ClusterPlan(upgrades={"2.8.2": "3.9.2-zk"})
+
+    def steps(run: Run) -> None:
+        t = run.partition()
+        run.send(t, 3)
+        run.upgrade(run.broker(3))
+        run.wait_isr(t, run.replicas_of(t))
+
+    run_dir = rehearse(stage, tmp_path, steps, monkeypatch, cluster=plan, version=pair).run_dir
+    verdict, made = judged(run_dir), run_dir.read_run()
+    assert (verdict.verdict, verdict.version) == ("as-documented", "2.8.2-to-2.8.2@eeeeeeeeeeee")
+    assert "own build of 2.8.2, jars eeeeeeeeeeee, commit feedbeef" in verdict.build
+    assert (made.build, made.further_builds) == (None, (told,))
+    assert made.further_jars == {"2.8.2@eeeeeeeeeeee": {"kafka.jar": "c" * 64}}
+    assert made.command.endswith("--version 2.8.2-to-2.8.2@eeeeeeeeeeee --seed 1")
+    entered = ledger.started(made, None)
+    assert (entered.observed, entered.build) == (True, own.digest)
 
 
 NEW_JAR = "org.apache.kafka:kafka_2.13:3.9.2"

@@ -36,3 +36,12 @@ def test_what_was_shown_on_other_versions_of_the_same_outcome_names_them() -> No
 
 def test_a_scenario_without_recorded_runs_is_no_error() -> None:
     assert "never confirmed" in unconfirmed(FAILOVER, "default", versions.get("4.3.1"), results.NOT_RUN)
+
+
+def test_an_upgrade_names_both_releases_and_is_confirmed_by_its_own_runs_alone() -> None:
+    rolling = get_scenario("upgrade-rolling")
+    cells = {"cases": {"plain": {"1.1.1": {"good": 3, "runs": 3}, "2.4.1-to-2.7.2": {"good": 1, "runs": 1}}}}
+    told = unconfirmed(rolling, "plain", versions.get("2.4.1-to-2.8.1"), cells)
+    assert "was shown by recorded runs on 1.1.1-to-2.8.2, 2.4.1-to-2.7.2; on 2.4.1-to-2.8.1 itself" in told
+    assert unconfirmed(rolling, "plain", versions.get("2.4.1-to-2.7.2"), cells) == ""
+    assert "on 2.8.2-to-3.9.2-zk itself it was never" in unconfirmed(rolling, "plain", versions.get("2.8.2"), cells)

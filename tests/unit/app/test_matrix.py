@@ -13,12 +13,12 @@ import pytest
 from app import matrix, parts
 from app.cli import main
 from app.commands.matrix import by_client
-from app.matrix import Matrix, MatrixCell, RunLost, finished_cells, night_order, of_the_night
+from app.matrix import Matrix, MatrixCell, RunLost, cells, finished_cells, night_order, of_the_night
 from evidence import manifest
 from evidence.errors import UsageError
 from evidence.rundir import RunDir
 from harness.cluster import versions
-from harness.scenario import all_scenarios
+from harness.scenario import all_scenarios, get_scenario
 from judgement.verdict import Name, Verdict, read_verdict
 from tests.records import run_record
 
@@ -125,6 +125,17 @@ def test_a_finished_cell_is_not_run_again_unless_its_settings_were_others(
     runs = Matrix(tmp_path, {}, 1, lambda line: None).run([ONE, TWO])
     assert ran == [TWO]
     assert runs[ONE].path.name == "here"
+
+
+def test_each_pair_of_releases_is_a_cell_of_its_own(tmp_path: Path) -> None:
+    rolling = [get_scenario("upgrade-rolling")]
+    names = ("2.8.2", "2.8.2-to-3.9.2-zk", "2.8.2-to-3.5.1-zk", "2.4.1-to-2.8.1")
+    wanted = cells(rolling, [versions.get(name) for name in names], seed=1, repeat=1, cases=["plain"])
+    assert [cell.version for cell in wanted] == ["2.8.2", "2.8.2-to-3.5.1-zk", "2.4.1-to-2.8.1"]
+    for number, cell in enumerate(wanted):
+        assert finished_cells(tmp_path, {}).get(cell) is None
+        finished(tmp_path / str(number), cell, case=cell.case)
+        assert list(finished_cells(tmp_path, {})) == wanted[: number + 1]
 
 
 def test_a_run_from_before_there_were_cases_is_the_default_case(tmp_path: Path) -> None:

@@ -142,6 +142,22 @@ def test_a_truncation_is_permitted_by_the_format_of_whoever_wrote_the_log(
     assert (told is not None) is permitted
 
 
+def test_a_protocol_from_3_0_on_has_the_message_format_in_it() -> None:
+    """log.message.format.version is not looked at then (KIP-724)."""
+    state = RunState(tuple(done("raise", 20, settings={PROTOCOL: "3.5"}, says=(f"{PROTOCOL} = 3.5",))))
+    assert format_at(RUN, state, "broker-1", 15) == (0, 10, 2)
+    assert format_at(RUN, state, "broker-1", 25) == (3, 5)
+
+
+@pytest.mark.parametrize(("release", "permitted"), [("2.0.1", False), ("2.1.1", True), ("2.8.2", True)])
+def test_from_2_1_1_on_a_follower_of_an_older_format_keeps_no_epochs(release: str, permitted: bool) -> None:
+    """What was cut off has an epoch, which broker 1 itself did not keep."""
+    upgrade = done("upgrade", 5, after=release, release=release)
+    formats = [one for one in FORMATS if one not in raised(40, "broker-1", FORMAT)]
+    told = excuses.truncated_by_protocol(RUN, truncated(92, "broker-1", 300), RunState((*upgrade, *formats)))
+    assert (told is not None) is permitted
+
+
 def test_which_of_both_is_old_is_said() -> None:
     by_protocol, by_log = truncated(15, "broker-2", 100), truncated(52, "broker-1", 100)
     state, rest = RunState(tuple(FORMATS)), "a follower truncates to its own high watermark (KIP-101)"

@@ -173,7 +173,7 @@ def test_a_timeline_of_another_schema_is_refused_in_one_line(tmp_path: Path) -> 
         assert run_dir.read_run() == run_record()
 
 
-NOT_ALWAYS = ("scenario", "version", "build", "releases", "further_jars", "own_client")
+NOT_ALWAYS = ("scenario", "version", "build", "releases", "further_jars", "further_builds", "own_client")
 """Parts that have a test of their own, and those of own builds or clients, or of several releases, alone."""
 
 

@@ -513,3 +513,24 @@ def test_an_upgrade_that_other_witnesses_do_not_bear_out(
 ) -> None:
     found = soundness.other_software(run_record({**OF_BOTH, **changes}), run_state(*events))
     assert any(reason in one for one in found), found
+
+
+def test_an_own_build_of_the_same_number_is_held_to_its_own_jars() -> None:
+    proved = fault(
+        12,
+        "verified",
+        "upgrade",
+        node="broker-1",
+        time_nano=11,
+        before=OLD,
+        after=f"{OLD}@{'e' * 12}",
+        release=OLD,
+        sha256="c" * 64,
+    )
+    events = [UP, fault(10, "inject", "upgrade"), docker(11, "start"), proved, software(OLD)]
+    run = {"kafka": OLD, "releases": {"broker-1": [OLD, OLD]}, "jars": {"kafka_2.11": "a" * 64}}
+    own = {f"{OLD}@{'e' * 12}": {"kafka_2.11": "c" * 64}}
+    assert soundness.other_software(run_record({**run, "further_jars": own}), run_state(*events)) == []
+    for further in ({}, {f"{OLD}@{'f' * 12}": {"kafka_2.11": "c" * 64}}, {OLD: {"kafka_2.11": "c" * 64}}):
+        found = soundness.other_software(run_record({**run, "further_jars": further}), run_state(*events))
+        assert any("was started with another" in one for one in found), further

@@ -433,8 +433,11 @@ def test_the_legend_of_a_scenario_has_its_symbols_and_no_others() -> None:
     found = " ".join(scenarios.legend(few))
     for one in ("✕ lost", "✓ kept", "Dashed", "“-pinned”"):
         assert one in found
-    for one in ("▲", "!", "–", "-kraft", "no verdict"):
+    for one in ("▲", "!", "–", "-kraft", "-to-", "no verdict"):
         assert one not in found
+    pair = " ".join(scenarios.legend([("plain", [("2.4.1-to-3.9.2-zk", "kept", "✓ kept, 5 of 5", "")])]))
+    assert "“-to-”: a cluster of the first release" in pair
+    assert "“-zk”" in pair
 
 
 def test_every_symbol_of_a_table_has_a_meaning(data: model.Data) -> None:

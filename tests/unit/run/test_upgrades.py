@@ -18,6 +18,7 @@ from evidence.events import Software
 from evidence.faults.upgrade import FinalizeProof, RaiseProof, RefusedProof, UpgradeProof
 from harness.cluster import cluster as clusters
 from harness.cluster import versions
+from harness.cluster.builds import Build
 from harness.cluster.cluster import Cluster, Composed, environment
 from harness.cluster.docker import Node
 from harness.cluster.requests import RequestRefused
@@ -67,13 +68,18 @@ class Said:
 
 
 def upgrader(
-    tmp_path: Path, version: str = "0.10.2.2", plan: ClusterPlan = PLAN, apart: str = "zookeeper"
+    tmp_path: Path,
+    version: str = "0.10.2.2",
+    plan: ClusterPlan = PLAN,
+    apart: str = "zookeeper",
+    pair: versions.Version | None = None,
 ) -> tuple[Upgrader, Who, Said, GrowingRecord, list[Any]]:
     names = {apart: 100 if apart.startswith("controller") else 0, "broker-2": 2, "broker-1": 1}
     container: Any = SimpleNamespace(attrs={"State": {"Running": True}}, reload=lambda: None)
     nodes = {name: Node(name, number, f"172.20.1.{number}", container) for name, number in names.items()}
     none: Any = None
-    cluster = Cluster(none, versions.get(version), plan, "run", "172.20.1", tmp_path, nodes)
+    begun = versions.get(version) if pair is None else versions.upgraded(versions.get(version), pair)
+    cluster = Cluster(none, begun, plan, "run", "172.20.1", tmp_path, nodes)
     said: Any = Said()
     topics = [TopicPlan(replicas=((1,),))]
     events: list[Any] = []
@@ -118,6 +124,34 @@ def test_protocol_and_format_are_raised_one_broker_after_the_other(tmp_path: Pat
         "Raise broker-2: log.message.format.version=0.11.0",
         "t-0 is whole",
     ]
+
+
+def test_nodes_of_a_pair_go_on_as_its_second_version_whatever_the_plan_names(tmp_path: Path) -> None:
+    made, who, said, record, _ = upgrader(tmp_path, "0.10.2.2-to-2.2.2")
+    assert made.version_of(who.broker(2)).id == "0.10.2.2"
+    made.upgrade(who.broker(2))
+    assert made.version_of(who.broker(2)).id == "2.2.2"
+    assert record.run.releases == {"broker-2": ("0.10.2.2", "2.2.2")}
+    assert list(record.run.further_jars) == ["2.2.2"]
+    with pytest.raises(UsageError, match=r"runs 0\.10\.2\.2, which has no inter\.broker\.protocol\.version=2\.2"):
+        made.raise_protocol(who.broker(1))
+    said.lines.clear()
+    made.raise_protocol(who.broker(2))
+    assert said.lines[0] == "Raise broker-2: inter.broker.protocol.version=2.2"
+    made.downgrade(who.broker(2))
+    assert made.version_of(who.broker(2)) == versions.get("0.10.2.2")
+
+
+def test_an_own_build_of_the_same_number_is_another_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = versions.of_build(Build(kafka="2.8.2", digest="e" * 64), "")
+    monkeypatch.setattr("harness.run.upgrades.builds.digests", lambda build: {build.name: "5" * 64})
+    made, who, _, record, _ = upgrader(tmp_path, "2.8.2", pair=own)
+    made.upgrade(who.broker(2))
+    assert record.run.releases == {"broker-2": ("2.8.2", "2.8.2")}
+    assert record.run.further_jars == {"2.8.2@eeeeeeeeeeee": {"2.8.2@eeeeeeeeeeee": "5" * 64}}
+    made.downgrade(who.broker(2))
+    with pytest.raises(UsageError, match=r"is not upgraded by 2\.8\.2"):
+        made.upgrade(who.broker(2), versions.get("2.8.2"))
 
 
 def to(version: str) -> Callable[[Upgrader, Who], None]:
@@ -384,6 +418,24 @@ def test_a_controller_is_waited_for_until_it_knows_the_metadata(
     made.downgrade(who.node("controller-100"))
     with pytest.raises(UsageError, match="is 25 already"):
         made.finalize("metadata.version", 25)
+
+
+def test_a_controller_before_3_6_does_not_tell_levels_and_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.run.upgrades.LOADED_LIMIT_S", 0.0)
+    monkeypatch.setattr("harness.run.upgrades.builds.digests", lambda build: {})
+    silent = Offer(apis={}, supported={"metadata.version": 11}, features={})
+    telling = Offer(apis={}, supported={"metadata.version": 11}, features={"metadata.version": 7})
+    monkeypatch.setattr(
+        "harness.run.upgrades.speaks", lambda node: silent if node.name.startswith("controller") else telling
+    )
+    made, who, _, _, _ = upgrader(tmp_path, "3.3.2-kraft-to-3.5.1-kraft", apart="controller-100")
+    made.upgrade(who.node("controller-100"))
+    assert (made.level_of("metadata.version"), made.supported("metadata.version")) == (7, 11)
+    made, who, _, _, _ = upgrader(tmp_path, "3.3.2-kraft-to-3.6.0-kraft", apart="controller-100")
+    with pytest.raises(WaitTimeout, match="knows nothing of the metadata log"):
+        made.upgrade(who.node("controller-100"))
 
 
 def test_a_process_that_is_gone_has_no_command_line() -> None:

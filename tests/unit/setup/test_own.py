@@ -97,6 +97,17 @@ def test_a_directory_in_each_layout(tmp_path: Path, layout: str) -> None:
     assert builds.libraries(build, quiet).is_dir()
 
 
+def test_an_upgrade_is_found_by_the_name_that_its_runs_have(tmp_path: Path) -> None:
+    a_build(tmp_path / "libs")
+    build, _ = taken(tmp_path)
+    for name in (f"4.2.2-to-4.3.1-rc2{build.mark}", f"4.3.1-rc2{build.mark}-to-4.4.0"):
+        found = central.find(name, quiet)
+        assert found.id == name
+        assert build in found.builds
+    with pytest.raises(UsageError, match="is not in the cache"):
+        central.find("4.2.2-to-4.3.1-rc2@000000000000", quiet)
+
+
 def test_an_archive_and_a_source_tree_with_one(tmp_path: Path) -> None:
     a_build(tmp_path / "kafka" / "libs")
     archive = tmp_path / "tree" / "core" / "build" / "distributions" / "kafka_2.13-4.3.1-rc2.tgz"
