@@ -207,7 +207,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         least="A second broker with the node.id of one that lives is started.",
         seen=Arm(
             scenario="duplicate-broker-id",
-            on=("3.9.2-kraft", "4.1.2", "4.3.1"),
+            on=("3.9.2-kraft", "4.1.2", "4.3.1", "4.4.0"),
             shows="the live broker loses the partitions that it leads, again and again, until the second one gives up",
         ),
         control=Arm(
@@ -253,13 +253,13 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="timed-out-batch",
             case="librdkafka",
-            on=("4.0.2", "4.3.1"),
+            on=("4.0.2", "4.3.1", "4.4.0"),
             shows="the second record is acknowledged once and is in the log twice, under two epochs of its producer",
         ),
         control=Arm(
             scenario="timed-out-batch",
             case="java",
-            on=("2.2.2", "4.3.1"),
+            on=("2.2.2", "4.3.1", "4.4.0"),
             shows="Java's producer gives the batch up as a whole, and it is there once; so it is with librdkafka if "
             "the answer comes in time (case in-time)",
         ),
@@ -305,7 +305,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         control=Arm(
             scenario="refused-then-accepted",
             case="java-one-in-flight",
-            on=("0.10.2.2", "0.11.0.3", "2.2.2-pinned", "2.8.2", "3.9.2-zk", "4.3.1"),
+            on=("0.10.2.2", "0.11.0.3", "2.2.2-pinned", "2.8.2", "3.9.2-zk", "4.3.1", "4.4.0"),
             shows="Java's producer sends the second when the first is settled: they are in their order",
         ),
         about=About(
@@ -339,14 +339,14 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         seen=Arm(
             scenario="exactly-once-transactions",
             case="group-coordinator",
-            on=("1.1.1", "2.8.2", "3.9.2-kraft", "3.9.2-zk", "4.3.1"),
+            on=("1.1.1", "2.8.2", "3.9.2-kraft", "3.9.2-zk", "4.3.1", "4.4.0"),
             shows="send_offsets_to_transaction, called with a time-out of 30 s, does not return in 45 s; the process "
             "has to be killed, and the next one processes each input once",
         ),
         control=Arm(
             scenario="exactly-once-transactions",
             case="java-group-coordinator",
-            on=("2.8.2", "3.9.2-zk", "4.1.2", "4.3.1"),
+            on=("2.8.2", "3.9.2-zk", "4.1.2", "4.3.1", "4.4.0"),
             shows="Java's producer and consumer find the new coordinator, and the same process continues",
         ),
         about=About(
