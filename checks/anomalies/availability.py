@@ -82,8 +82,8 @@ def down(run_state: RunState, node: str) -> list[Span]:
     source=GUARANTEES,
     basis=Basis.DOCUMENTATION,
     reads=(CLUSTER,),
-    permitted="if a broker lost its session with ZooKeeper while it started, on a machine that was busy for as long, "
-    "or if no controller ran until its time to register was over, or some process waited for a CPU for half of it",
+    permitted="if a broker lost its session with ZooKeeper while it started, on a machine that was busy for as long; "
+    "if no controller ran until its time to register was over; or if the machine was busy for half of that time",
     permits=excuses.could_not_start,
 )
 def broker_exit(run_state: RunState) -> list[Evidence]:

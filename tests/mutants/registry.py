@@ -722,7 +722,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="refuses-with-a-whole-isr",
-        broken="The leader refuses acks=all for want of replicas once it has written 500 batches, and none is missing.",
+        broken="The leader refuses acks=all for want of replicas once it has written 50 batches, and none is missing.",
         owed="with enough replicas in sync acks=all is accepted (topic configuration: min.insync.replicas)",
         tells=("unwritable",),
         duties=("records acknowledged",),
@@ -733,7 +733,7 @@ MUTANTS: Final = (
                 before(
                     PARTITION,
                     "appendRecordsToLeader(",
-                    'if (!topic().startsWith("__") && $3 == -1 && Mutant.count("written") > 500) { Mutant.hit(); '
+                    'if (!topic().startsWith("__") && $3 == -1 && Mutant.count("written") > 50) { Mutant.hit(); '
                     'throw new org.apache.kafka.common.errors.NotEnoughReplicasException("mutant"); }',
                 ),
             ),
