@@ -82,8 +82,8 @@ def down(run_state: RunState, node: str) -> list[Span]:
     source=GUARANTEES,
     basis=Basis.DOCUMENTATION,
     reads=(CLUSTER,),
-    permitted="if a broker lost its session with ZooKeeper while it started, on a machine that was busy for as long; "
-    "if no controller ran until its time to register was over; or if the machine was busy for half of that time",
+    permitted="if a broker lost its session with ZooKeeper while it started on a busy machine; "
+    "if no controller ran in its time to register, or the machine was busy for half of it",
     permits=excuses.could_not_start,
 )
 def broker_exit(run_state: RunState) -> list[Evidence]:
