@@ -16,10 +16,12 @@ HEALTHY = (
 
 
 def steady(run: Run) -> None:
-    """A minute in which two producers write and a consumer reads."""
+    """A minute in which two producers write and a consumer reads. Nobody waits for the consumer: whether it was given
+    what it is owed the judge asks (stuck-reader).
+    """
     t = run.partition()
-    with run.consume(t) as consumer, run.load(t, rate_per_s=100, also_idempotent=True) as load:
-        consumer.wait_read(load.wait_more(6_000, timeout_s=90).acked, timeout_s=30)
+    with run.consume(t), run.load(t, rate_per_s=100, also_idempotent=True) as load:
+        load.wait_more(6_000, timeout_s=90)
 
 
 @scenario(
