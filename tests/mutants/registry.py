@@ -726,7 +726,7 @@ MUTANTS: Final = (
         owed="with enough replicas in sync acks=all is accepted (topic configuration: min.insync.replicas)",
         tells=("unwritable",),
         duties=("records acknowledged",),
-        where=at("baseline/steady", "baseline"),
+        where=at("baseline/steady"),
         changes=dict.fromkeys(
             RELEASES,
             (
@@ -770,7 +770,7 @@ MUTANTS: Final = (
                     PARTITION,
                     "readRecords",
                     f'if ({isolation} && {offset} > 300L && !topic().startsWith("__") && '
-                    f'Mutant.within("written", 15)) {{ Mutant.hit(); {size} = 0; $7 = false; }}',
+                    f'Mutant.within("written", 15)) {{ Mutant.delay(200L); {size} = 0; $7 = false; }}',
                 ),
             )
             for release, isolation, offset, size in (
