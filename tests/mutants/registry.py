@@ -722,7 +722,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="refuses-with-a-whole-isr",
-        broken="The leader refuses acks=all for want of replicas once it has written 50 batches, and none is missing.",
+        broken="After 50 batches the leader refuses acks=all as if replicas were missing, and none is.",
         owed="with enough replicas in sync acks=all is accepted (topic configuration: min.insync.replicas)",
         tells=("unwritable",),
         duties=("records acknowledged",),
