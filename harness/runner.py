@@ -810,4 +810,4 @@ def _carry_out(
             source = cluster.data / node.name / clusters.PROPERTIES
             with suppress(FileNotFoundError):
                 shutil.copyfile(source, run_dir.config / f"{node.name}.properties")
-        seal_run(run_dir)
+        seal_run(run_dir, run.killed_clients)

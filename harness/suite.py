@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evidence.run import DEFAULT_CASE
-
 OLD: Final = "0.10.2.2"
 """Replicas truncate to their own high watermark."""
 PINNED: Final = "3.9.2-pinned"
@@ -41,7 +39,7 @@ class InSuite:
 
 
 SUITE: Final[Mapping[str, InSuite]] = {
-    "baseline": InSuite(why="without a fault nothing is found, or the harness itself is broken", cases=(DEFAULT_CASE,)),
+    "baseline": InSuite(why="without a fault nothing is found, or the harness itself is broken"),
     "double-failover": InSuite(
         why="an acknowledged record is lost by two clean elections, and kept since leader epochs; a new release that "
         "is held at the old protocol loses it too",

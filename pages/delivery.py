@@ -289,6 +289,14 @@ ROWS: Final = (
             (TRANSACTION, "exactly-once"),
         )
     ),
+    DeliveryCase(code=STORE, client=POSTGRESQL, crash=STORM, scenario="delivery-storm", case="exactly-once-external"),
+    *(
+        DeliveryCase(code=STREAMS, client=client, crash=STORM, scenario="streams-storm", case=case)
+        for client, case in (
+            ("Kafka Streams, at_least_once", "at-least-once"),
+            ("Kafka Streams, exactly_once_v2", "exactly-once-v2"),
+        )
+    ),
     *(
         DeliveryCase(
             code=PROCESS_FIRST,

@@ -88,6 +88,7 @@ TITLES: Final[Mapping[str, str]] = {
     "static-membership": "A static member of a group is away for a while",
     "spark-pipeline": "Spark is killed between a batch and its commit",
     "streams-count": "Kafka Streams counts in a store, and is killed before its commit",
+    "steady-load": "Nothing fails, and clients write and read for a minute",
     "streams-storm": "Processes of Kafka Streams die again and again, and brokers with them",
     "streams-pipeline": "Kafka Streams is killed between its outputs and its commit",
     "time-out": "A producer's request times out, and arrives later",

@@ -14,14 +14,14 @@ stream that is torn or has gaps is not sealed: it stays as it is, and reading it
 are what was recorded.
 
 The stream of a client that was killed has no closing row, and may lack what the client had in hand. It is sealed too,
-once all clients have ended: a recorder that writes each event at once leaves thousands of batches, and every task would
+by its name: a recorder that writes each event at once leaves thousands of batches, and every task would
 decode them anew.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -176,8 +176,10 @@ def _hidden(path: Path) -> Path:
     return path.with_name(f".{path.name}.part")
 
 
-def seal_process(run_dir: RunDir, process: str) -> bool:
-    """Seal the stream of one process, which has ended. False if it is torn or has gaps: it is left as it is."""
+def seal_process(run_dir: RunDir, process: str, *, killed: bool = False) -> bool:
+    """Seal one process's stream. False if it is torn, has gaps, or has no closing row and was not `killed`: it is left
+    as it is.
+    """
     complaints: list[str] = []
     whole = Whole()
     files = _Files(run_dir, process)
@@ -191,7 +193,7 @@ def seal_process(run_dir: RunDir, process: str) -> bool:
             operations.append(own)
         closing = pa.concat_tables(operations)
         closed = schema.CLOSE in closing["kind"].to_pylist()
-        if complaints or (closed and whole.complaints):
+        if complaints or (whole.complaints if closed else not killed):
             files.discard()
             return False
         manifest = files.finish()
@@ -210,8 +212,8 @@ def seal_process(run_dir: RunDir, process: str) -> bool:
     return True
 
 
-def seal_run(run_dir: RunDir) -> None:
-    """Seal every process that is not sealed yet; all have ended."""
+def seal_run(run_dir: RunDir, killed: Collection[str] = ()) -> None:
+    """Seal every process that ended properly, or was `killed`, and is not sealed yet."""
     for path in sorted(run_dir.history.glob("*.arrows")):
         if not run_dir.sealed_operations(path.stem).exists():
-            seal_process(run_dir, path.stem)
+            seal_process(run_dir, path.stem, killed=path.stem in killed)

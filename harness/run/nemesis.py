@@ -81,6 +81,8 @@ class Nemesis:
         self._events, self._cluster, self._observer = parts.events, parts.cluster, parts.observer
         self._waits, self._sequence_log = waits, sequence_log
         self._faults = Faults(parts.timeline)
+        self._killed: set[str] = set()
+        """Clients."""
         self._killed_ns: dict[str, int] = {}
         """By node, the wall time at which Docker had sent the signal."""
         self._delay: Delay | None = None
@@ -90,6 +92,11 @@ class Nemesis:
     def faults(self) -> int:
         """How many faults were carried out, starts among them."""
         return self._faults.count
+
+    @property
+    def killed_clients(self) -> frozenset[str]:
+        """The clients that were killed. What they recorded has no end."""
+        return frozenset(self._killed)
 
     def heal(self) -> None:
         """Undo whatever still lasts."""
@@ -300,6 +307,7 @@ class Nemesis:
     def kill_client(self, process: ClientProcess) -> None:
         """Kill -9 of a producer, a load or a consumer, proved by the status with which it ended."""
         self._faults.carry_out(KillClient(process))
+        self._killed.add(process.name)
 
     def freeze_client(self, process: ClientProcess) -> None:
         """SIGSTOP of a client's process, proved by what the kernel says of each thread: it keeps its connections, and

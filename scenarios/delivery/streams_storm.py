@@ -71,6 +71,7 @@ scenario(
     operator="""Set processing.guarantee=exactly_once_v2 if no output may be made twice, and
         isolation.level=read_committed in the readers of the outputs.""",
     applies=ranges.TRANSACTIONS,
+    needs=["idempotence"],
     cluster=ClusterPlan(settings=PARTITIONS),
     cases={
         "at-least-once": Case(

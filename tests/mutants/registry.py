@@ -726,7 +726,7 @@ MUTANTS: Final = (
         owed="with enough replicas in sync acks=all is accepted (topic configuration: min.insync.replicas)",
         tells=("unwritable",),
         duties=("records acknowledged",),
-        where=at("baseline/steady"),
+        where=at("steady-load"),
         changes=dict.fromkeys(
             RELEASES,
             (
@@ -745,7 +745,7 @@ MUTANTS: Final = (
         owed="acks=all is answered when the ISR has the records, and nobody who lags for longer than "
         "replica.lag.time.max.ms is in it (broker configuration)",
         tells=("unwritable",),
-        where=at("baseline/steady"),
+        where=at("steady-load"),
         changes=dict.fromkeys(
             RELEASES,
             (
@@ -762,7 +762,7 @@ MUTANTS: Final = (
         broken="The leader gives consumers nothing behind offset 300 until nobody has written for 15 s.",
         owed="what the ISR has is given to consumers (Kafka documentation, Design: replication)",
         tells=("stuck-reader",),
-        where=at("baseline/steady"),
+        where=at("steady-load"),
         changes={
             release: (
                 before(PARTITION, "appendRecordsToLeader(", 'if (!topic().startsWith("__")) Mutant.mark("written");'),

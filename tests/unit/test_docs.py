@@ -17,6 +17,7 @@ OF_THE_RUNNER = {
     "close_clients",
     "ended_leader",
     "faults",
+    "killed_clients",
     "final_reader",
     "heal",
     "longest_session_ms",

@@ -153,7 +153,8 @@ def test_what_a_killed_process_left_is_sealed_and_still_told_of(tmp_path):
     run_dir = a_run(tmp_path, "dead")
     record_sends(run_dir, "dead", closed=False)
     before = open_run(run_dir)
-    assert seal_process(run_dir, "dead")
+    assert not seal_process(run_dir, "dead")
+    assert seal_process(run_dir, "dead", killed=True)
     run_dir.stream("dead").unlink()
     after = open_run(run_dir)
     assert problems_of(after) == problems_of(before) == [("recorder died", "dead")]

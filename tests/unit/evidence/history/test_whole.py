@@ -101,7 +101,7 @@ def test_of_a_block_that_was_reserved_only_the_first_must_have_been_sent(tmp_pat
 def test_a_recorder_that_died_left_gaps_and_is_told_of_by_that_alone(tmp_path: Path, seal: bool) -> None:
     record(run_dir := a_run(tmp_path), (0, 1), close=False)
     if seal:
-        assert seal_process(run_dir, "p")
+        assert seal_process(run_dir, "p", killed=True)
         run_dir.stream("p").rename(tmp_path / "elsewhere")
     assert [what for what, _ in problems(run_dir)] == ["recorder died"]
 
