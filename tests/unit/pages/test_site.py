@@ -506,8 +506,9 @@ def test_a_finding_names_the_versions_that_its_counts_are_of(data: model.Data) -
     cells = results.cells_of(runs, "museum-observers-spin", one["seen"]["case"] or "default")
     silent, *_ = one["seen"]["on"]
     assert silent in finding_articles.abstract(one, data)
-    cells[silent] |= {"good": 0, "seen": {}, "verdicts": {"unknown": cells[silent]["runs"]}}
-    assert not telling(cells[silent])
+    cell: Any = cells[silent]
+    cell.update({"good": 0, "seen": {}, "verdicts": {"unknown": cell["runs"]}})
+    assert not telling(cell)
     assert silent not in finding_articles.abstract(one, replace(data, runs=runs))
 
 
