@@ -133,8 +133,8 @@ def _copied(moments: Iterable[Moment]) -> frozenset[int]:
 
 def _begins_elsewhere(run: RunRecord, process: ProcessRecord) -> bool:
     exactly_once = process.settings.get("processing.guarantee", "").startswith("exactly_once")
-    own = run.own_client is not None and process.library in (None, run.client)
-    return bool(process.store) or "transactional.id" in process.settings or exactly_once or own
+    in_transactions = exactly_once or "transactional.id" in process.settings
+    return bool(process.store) or in_transactions or run.is_own_client(process)
 
 
 def _partitions(run_dir: RunDir, run: RunRecord) -> int:

@@ -67,7 +67,7 @@ def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
     kind, _, release = (process.library or run.client).partition("-")
     settings = process.settings
     against = settings.get("acks", "all") not in ("all", "-1") or _in_flight(settings, 5) > 5
-    if run.own_client is not None and process.library in (None, run.client):
+    if run.own_client is not None and run.is_own_client(process):
         return {name: value for name, value in run.own_client.defaults.items() if name != IDEMPOTENCE or not against}
     idempotent = kind == "java" and java_is_idempotent_by_default(numbers(release))
     return {IDEMPOTENCE: "true"} if idempotent and not against else {}

@@ -90,8 +90,7 @@ class Service:
 
     def own_client(self, client: str) -> bool:
         """Whether it is a client of the user's own."""
-        library = next((one.library for one in self.run.processes if one.name == client), None)
-        return self.run.own_client is not None and library in (None, self.run.client)
+        return self.run.is_own_client(self.run.process(client))
 
     def calm(self, span: Span, client: str) -> bool:
         """Whether nothing may have held up this client in some time."""

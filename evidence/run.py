@@ -369,6 +369,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
         """The process of this name."""
         return next((process for process in self.processes if process.name == name), None)
 
+    def is_own_client(self, process: ProcessRecord | None) -> bool:
+        """Whether a process is, or None may be, a client of the user's own."""
+        return self.own_client is not None and (process is None or process.library in (None, self.client))
+
     def of_kind(self, kind: str) -> list[ProcessRecord]:
         """The processes of a kind."""
         return [process for process in self.processes if process.kind == kind]

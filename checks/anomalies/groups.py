@@ -52,11 +52,11 @@ from evidence.nodes import broker
 from evidence.run import RunRecord
 from evidence.run_state import LATE_TIMES, UP, FaultFact, RunState
 from evidence.spans import NEVER_NS, Span, overlap_ns
+from kafkafiles.group_log import TOPIC as OFFSETS_TOPIC
 
 Evidence = dict[str, Any]
 
 SILENT_NS: Final = 20_000_000_000
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 COMMITS: Final = "commit an offset"
 """How steps begin that commit for a group without members."""
 ASKS: Final = ("ask for a group's offset", "wait until ")

@@ -14,7 +14,7 @@ stream that is torn or has gaps is not sealed: it stays as it is, and reading it
 are what was recorded.
 
 The stream of a client that was killed has no closing row, and may lack what the client had in hand. It is sealed too,
-by its name: a recorder that writes each event at once leaves thousands of batches, and every task would
+where the caller names it. A recorder that writes each event at once leaves thousands of batches, and every task would
 decode them anew.
 """
 

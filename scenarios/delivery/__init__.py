@@ -47,6 +47,8 @@ BATCH = 5
 """Inputs that a program is given at a time, unless a step says otherwise."""
 LIMIT_S = 90.0
 DELIVERY = "Kafka documentation, Design: message delivery semantics"
+POSTGRESQL = "PostgreSQL documentation, Reliability and the Write-Ahead Log: Asynchronous Commit"
+ONCE = "each-input-processed-once"
 NUMBERS = ("crash-skips-what-was-committed", "crash-repeats-what-was-not-committed")
 """The claims that say how many inputs, and which."""
 REPEATS = "repeats-no-more-than-was-in-hand"
@@ -78,6 +80,20 @@ def all_of(run: Run, t: Partition) -> int:
     run.require("the leader says where the inputs end", ends is not None)
     assert ends is not None
     return ends.high_watermark
+
+
+def with_a_broker(
+    run: Run, application: Application | StreamsApplication, dead: Target, partitions: Sequence[Partition]
+) -> None:
+    """An application dies right after a broker, which comes back when others lead what it led."""
+    led = [t for t in partitions if run.leader_of(t).id == dead.id]
+    run.kill(dead)
+    run.kill_client(application)
+    for t in led:
+        run.wait_leader(t, *(one for one in run.replicas_of(t) if one.id != dead.id))
+    run.start(dead)
+    for t in partitions:
+        run.wait_isr(t, run.replicas_of(t))
 
 
 def in_turn(

@@ -42,12 +42,16 @@ from harness.words import (
 from scenarios.delivery import (
     DELIVERY,
     GROUP,
+    IDEMPOTENT,
+    ONCE,
     PARTITIONS,
+    POSTGRESQL,
     REPEATS,
     REPEATS_NONE,
     SKIPPED,
     SKIPS,
     all_of,
+    with_a_broker,
 )
 
 LIMIT_S = 120.0
@@ -56,11 +60,8 @@ RATE, BETWEEN = 30, 60
 """Records a second, and how many are acknowledged from one blow to the next."""
 SESSION = {"session.timeout.ms": "6000"}
 """The shortest that brokers allow: so long nobody reads what a dead member had."""
-IDEMPOTENT = {"enable.idempotence": "true"}
-ONCE = "each-input-processed-once"
-POSTGRESQL_DOC = "PostgreSQL documentation, Reliability and the Write-Ahead Log: Asynchronous Commit"
 TRANSACT, OPEN = "transact", CrashPoint("offsets", "end")
-STORE_TRANSACT, STORE_OPEN, POSTGRESQL = "store-transaction", CrashPoint("write", "end"), "postgresql"
+STORE_TRANSACT, STORE_OPEN, STORE = "store-transaction", CrashPoint("write", "end"), "postgresql"
 
 
 def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool = False, store: str = "") -> None:
@@ -90,7 +91,7 @@ def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool =
                 load.wait_more(BETWEEN, timeout_s=LIMIT_S)
                 place = 1 + int(run.vary(blow // 2 % 2, 0, 1.999)) if blow % 2 else 0
                 if place:
-                    with_a_broker(run, members[place], partitions, spare_coordinator)
+                    with_a_broker(run, members[place], victim(run, partitions, spare_coordinator), partitions)
                 else:
                     for t in partitions:
                         run.wait_crash_point(members[place], t, timeout_s=LIMIT_S)
@@ -102,19 +103,6 @@ def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool =
                 run.wait_stored(members[0], t, all_of(run, t), timeout_s=LIMIT_S)
             else:
                 run.wait_committed(GROUP, t, all_of(run, t), timeout_s=LIMIT_S)
-
-
-def with_a_broker(run: Run, application: Application, partitions: Sequence[Partition], spare_coordinator: bool) -> None:
-    """A member dies with the leader of a partition, and the broker comes back."""
-    dead = victim(run, partitions, spare_coordinator)
-    led = [t for t in partitions if run.leader_of(t).id == dead.id]
-    run.kill(dead)
-    run.kill_client(application)
-    for t in led:
-        run.wait_leader(t, *(one for one in run.replicas_of(t) if one.id != dead.id))
-    run.start(dead)
-    for t in partitions:
-        run.wait_isr(t, run.replicas_of(t))
 
 
 def victim(run: Run, partitions: Sequence[Partition], spare_coordinator: bool) -> Target:
@@ -192,9 +180,9 @@ scenario(
         "java-exactly-once": EXACTLY_ONCE(client="java"),
         "exactly-once-external": Case(
             cluster=ClusterPlan(settings=PARTITIONS, store=StorePlan()),
-            steps=partial(storm, program=STORE_TRANSACT, between=STORE_OPEN, store=POSTGRESQL),
+            steps=partial(storm, program=STORE_TRANSACT, between=STORE_OPEN, store=STORE),
             documented=[
-                Documented(claims=[ONCE], source=f"{DELIVERY}; {POSTGRESQL_DOC}", basis=Basis.DOCUMENTATION),
+                Documented(claims=[ONCE], source=f"{DELIVERY}; {POSTGRESQL}", basis=Basis.DOCUMENTATION),
             ],
         ),
     },

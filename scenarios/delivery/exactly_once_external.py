@@ -23,13 +23,11 @@ shows nothing.
 from functools import partial
 
 from harness.words import Basis, Case, ClusterPlan, CrashPoint, Documented, Run, StorePlan, ranges, scenario
-from scenarios.delivery import DELIVERY, GROUP, INPUTS, LIMIT_S, NUMBERS, SKIPPED
+from scenarios.delivery import DELIVERY, GROUP, INPUTS, LIMIT_S, NUMBERS, ONCE, POSTGRESQL, SKIPPED
 
 TRANSACTION = "store-transaction"
-ONCE = "each-input-processed-once"
 BY_KEY = "output-by-key-written-again"
 SQLITE = "SQLite documentation: Atomic Commit In SQLite"
-POSTGRESQL = "PostgreSQL documentation, Reliability and the Write-Ahead Log: Asynchronous Commit"
 SERVER = ClusterPlan(store=StorePlan())
 LAZY = ClusterPlan(store=StorePlan(settings={"synchronous_commit": "off", "wal_writer_delay": "10s"}))
 OPEN = CrashPoint("write", "end", 2)

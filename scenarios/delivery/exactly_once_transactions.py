@@ -64,6 +64,7 @@ from scenarios.delivery import (
     KILLED,
     LIMIT_S,
     NUMBERS,
+    ONCE,
     OUTPUT,
     PARTITIONS,
     TRANSACTIONS,
@@ -73,7 +74,6 @@ from scenarios.delivery import (
     measure,
 )
 
-ONCE = "each-input-processed-once"
 MEANWHILE = "reader-meanwhile-gets-each-input-once"
 OPEN = CrashPoint("offsets", "end", 2)
 """Outputs and offsets are written, and the transaction is open."""

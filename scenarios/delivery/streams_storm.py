@@ -18,11 +18,13 @@ from scenarios.delivery import (
     EXACTLY_ONCE_V2,
     GROUP,
     IDEMPOTENT,
+    ONCE,
     OUTPUT,
     PARTITIONS,
     QUICK_COMMITS,
     STREAMS_LIMIT_S,
     all_of,
+    with_a_broker,
 )
 
 LIMIT_S = 120.0
@@ -50,12 +52,7 @@ def storm(run: Run, guarantee: str) -> None:
                 dies = run.wait_any_at_work(processes, timeout_s=STREAMS_LIMIT_S)
                 run.freeze_after_outputs(dies, t, written=1, timeout_s=STREAMS_LIMIT_S)
                 if blow % 2:
-                    leader, followers = run.leader_of(t), run.followers_of(t)
-                    run.kill(leader)
-                    run.kill_client(dies)
-                    run.wait_leader(t, *followers)
-                    run.start(leader)
-                    run.wait_isr(t, run.replicas_of(t))
+                    with_a_broker(run, dies, run.leader_of(t), [t])
                 else:
                     run.kill_client(dies)
                 processes[processes.index(dies)] = begin()
@@ -89,9 +86,7 @@ scenario(
         "exactly-once-v2": Case(
             client="streams",
             steps=partial(storm, guarantee=EXACTLY_ONCE_V2),
-            documented=[
-                Documented(claims=["each-input-processed-once"], source="KIP-129, KIP-447, KIP-732", basis=Basis.KIP)
-            ],
+            documented=[Documented(claims=[ONCE], source="KIP-129, KIP-447, KIP-732", basis=Basis.KIP)],
             applies=ranges.STREAMS_EXACTLY_ONCE_V2,
         ),
     },

@@ -489,6 +489,11 @@ def test_the_committed_table_states_of_every_cell_what_its_scenario_states(monke
     assert measured == {cell: stated.get(cell) for cell in measured}
 
 
+def test_the_rule_of_each_measured_cell_can_be_asked() -> None:
+    """Where it cannot, the measured table speaks for it, and a widening would not be seen before runs show it."""
+    assert {str(cell.key) for cell in matrix.measured()} <= set(registry.planned())
+
+
 def test_what_a_rule_states_is_asked_without_a_run() -> None:
     """Of steps that want more of a run before they name their subjects nothing is told."""
     version = versions.get("2.8.2")
