@@ -79,6 +79,12 @@ UNTRACED: Final = (
         is_bug=True,
     ),
     Untraced(
+        what="a share consumer's commit succeeded and told nothing of records whose broker was gone (KAFKA-20330)",
+        ask="the release of the share consumer, up to 4.2, and whether its application reads the result of commitSync",
+        scenario="museum-acknowledgement-unanswered",
+        is_bug=True,
+    ),
+    Untraced(
         what="a store of Kafka Streams kept the result of an aborted transaction after a crash (KAFKA-20685)",
         ask="the release of the application's Kafka Streams, and what its log says of a checkpoint at its next start",
         scenario="museum-aborted-result-kept",

@@ -94,6 +94,8 @@ ANOMALIES: Final = frozenset(
 CLAIMS: Final = frozenset(
     {
         "accepted-record-is-not-delivered-again",
+        "acknowledgement-is-answered",
+        "acknowledgement-is-not-answered",
         "acks-1-goes-on-below-min-isr",
         "acks-all-refused-below-min-isr",
         "acks-all-waits-for-coordinator",

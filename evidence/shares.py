@@ -13,3 +13,6 @@ RELEASE: Final = "release"
 """It is to be delivered again."""
 REJECT: Final = "reject"
 """It is never to be delivered again."""
+UNANSWERED: Final = "_UNANSWERED"
+"""The error of an acknowledgement of which a member's client told nothing: its commit ended without an error, and
+without a result for the record."""

@@ -88,6 +88,7 @@ NEEDS: Final[Mapping[str, str]] = {
     "KAFKA-17754": "requests of a transaction that are held up until after its time-out",
     "KAFKA-18641": "Kafka's own consumer of that release, with group.protocol=consumer and automatic commits",
     "KAFKA-19012": "Kafka's own producer, whose batches expire while they are sent",
+    "KAFKA-20330": "a member of a share group that accepts records whose broker has gone",
     "KAFKA-20634": "hundreds of commits under way while a coordinator moves",
     "KAFKA-20685": "an application of Kafka Streams that has a store and large values, and dies in a transaction",
     "KAFKA-20716": "a transaction that is open when records are lost",

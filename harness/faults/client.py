@@ -38,6 +38,10 @@ class ClientProcess(Protocol):
     def status(self) -> int | None:
         """How it ended, as the kernel says: a negative number is a signal's. None while it runs."""
 
+    @property
+    def last_words(self) -> str:
+        """The end of what it printed."""
+
     def kill(self) -> None:
         """Kill it, -9, and wait until it has ended."""
 
@@ -70,7 +74,10 @@ class KillClient:
 
     def verify(self) -> KillClientProof:
         if self.process.status != -signal.SIGKILL:
-            raise FaultUnproved(f"{self.process.name}: its process ended with {self.process.status}, not by SIGKILL")
+            raise FaultUnproved(
+                f"{self.process.name}: its process ended with {self.process.status}, not by SIGKILL; "
+                f"it said: {self.process.last_words}"
+            )
         return KillClientProof(pid=self.process.pid, status=self.process.status)
 
     def heal(self) -> None:

@@ -352,6 +352,7 @@ class Process:
     status: int | None = None
     ends_with: int | None = -9
     clients: tuple[str, ...] = ("producer-1", "producer-2")
+    last_words: str = "nothing"
 
     def kill(self) -> None:
         self.status = self.ends_with
@@ -366,9 +367,9 @@ def test_a_killed_client_is_proved_by_its_status() -> None:
 
 @pytest.mark.parametrize("ends_with", [None, 0, -15])
 def test_a_client_that_was_not_killed_is_unproved(ends_with: int | None) -> None:
-    fault = KillClient(Process(ends_with=ends_with))
+    fault = KillClient(Process(ends_with=ends_with, last_words="KeyError: 7"))
     fault.inject()
-    with pytest.raises(FaultUnproved, match="not by SIGKILL"):
+    with pytest.raises(FaultUnproved, match="not by SIGKILL; it said: KeyError: 7"):
         fault.verify()
 
 

@@ -16,7 +16,7 @@ from evidence.basis import Basis
 from evidence.events import NO_LEADER, DeadLetters, of
 from evidence.history.outcomes import OK
 from evidence.records import TopicPartition
-from evidence.shares import ACCEPT, REJECT, RELEASE
+from evidence.shares import ACCEPT, DELIVERED, REJECT, RELEASE, UNANSWERED
 from evidence.text import plural
 
 KIP = "KIP-932"
@@ -201,3 +201,37 @@ def _late(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
                 after = [each for each in deliveries(steps) if each.completed_ns > one.completed_ns]
                 row = {"topic": where[0], "partition": where[1], **one.row()}
                 yield row | {"passed": done, "delivered_after": len(after)}
+
+
+@claim("acknowledgement-is-answered", source="KAFKA-20330", basis=Basis.JIRA)
+def acknowledgement_is_answered(evidence: RunEvidence) -> Judged:
+    """When a member of a share group has committed what it acknowledged, its client says what came of each record.
+
+    At least one acknowledgement was refused or could not be sent; else there is nothing to tell.
+    """
+    rows = list(_answers(evidence))
+    failed = [row for row in rows if row["outcome"] != OK]
+    wrong = [row for row in failed if row["error"] == UNANSWERED]
+    seen = f"{plural(len(rows), 'acknowledgement')} answered, {len(failed)} with an error"
+    return judged(failed, wrong, seen, "no acknowledgement failed")
+
+
+@claim("acknowledgement-is-not-answered", source="KAFKA-20330", basis=Basis.JIRA)
+def acknowledgement_is_not_answered(evidence: RunEvidence) -> Judged:
+    """A member of a share group commits what it acknowledged, its client says nothing of some of the records, and these
+    are delivered again.
+    """
+    silent = [row for row in _answers(evidence) if row["error"] == UNANSWERED]
+    wrong = [row for row in silent if not row["delivered_after"]]
+    seen = f"{plural(len(silent), 'acknowledgement')} of which the client said nothing"
+    return judged(silent, wrong, seen, "the client said of each acknowledgement what came of it")
+
+
+def _answers(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
+    """What came of each acknowledgement whose commit ended, and how often its record was delivered after that."""
+    for where, _, steps in _records(evidence):
+        for one in steps:
+            if one.kind != DELIVERED and one.completed_ns:
+                after = [each for each in deliveries(steps) if each.completed_ns > one.completed_ns]
+                row = {"topic": where[0], "partition": where[1], **one.row()}
+                yield row | {"delivered_after": len(after)}

@@ -93,8 +93,12 @@ def _disturbed(run_state: RunState, one: str, other: str, begin_ns: int, end_ns:
 def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
     """A leader that reaches ZooKeeper or the controller removes unreachable followers from the ISR, and keeps the
     reachable ones.
+
+    Nothing is said of a reachable one that a machine which was busy, or stood still, for half a lag may have kept from
+    fetching.
     """
     run_state, rows, dropped = evidence.run_state, [], []
+    by_machine = _by_machine(evidence)
     least_ms = _least_wait_ms(evidence)
     bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS
     for cut, (topic, number), held, later in _led(evidence):
@@ -113,7 +117,11 @@ def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
                     continue
                 if run_state.alive_at(broker(follower), left_ns):
                     dropped.append(rows[-1] | {"least_ms": least_ms})
-            elif left_ns is not None and not _disturbed(run_state, leader, broker(follower), cut.inject_ns, left_ns):
+            elif (
+                left_ns is not None
+                and ((topic, number), left_ns) not in by_machine
+                and not _disturbed(run_state, leader, broker(follower), cut.inject_ns, left_ns)
+            ):
                 dropped.append(about | {"left_ns": left_ns})
     if dropped:
         return judged(rows, dropped, plural(len(rows), "follower") + " cut from a leader left its ISR", "")
@@ -122,6 +130,12 @@ def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
         lambda row: f"broker-{row['follower']} left the ISR {row['took_ms'] / 1000:.1f} s after it was cut off",
         "no leader that could change its ISR was cut from a member for long enough",
     )
+
+
+def _by_machine(evidence: RunEvidence) -> frozenset[tuple[tuple[str, int] | None, int]]:
+    """The changes of partitions, and their times, of which a machine that was busy or stood still may be the reason."""
+    told = spontaneous.changes(evidence.run_state, evidence.run)
+    return frozenset((one.where, one.at_ns) for one in told if one.by_machine)
 
 
 def _least_wait_ms(evidence: RunEvidence) -> int:
@@ -221,8 +235,7 @@ def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
     is said of one if a machine that was busy, or stood still, for half a session or lag may have done it.
     """
     run_state, lag_ms = evidence.run_state, lag_time_ms(evidence.run)
-    told = spontaneous.changes(run_state, evidence.run)
-    by_machine = {(one.where, one.at_ns) for one in told if one.by_machine}
+    by_machine = _by_machine(evidence)
     rows, wrong = [], []
     for cut, (topic, number), held, _ in _led(evidence):
         members = [one for one in held.isr if cut.between(broker(held.leader), broker(one))]

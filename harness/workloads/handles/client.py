@@ -182,6 +182,11 @@ class Handle:
         """How the process ended; None while it runs."""
         return self._child.status
 
+    @property
+    def last_words(self) -> str:
+        """The end of what the process printed."""
+        return self._child.output_tail
+
 
 class CommandedProducer(Handle):
     """A producer process that does what it is told, command by command."""

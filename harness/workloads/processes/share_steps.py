@@ -11,20 +11,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 
 from evidence.history import record, schema
 from evidence.history.inputs import Input
 from evidence.history.outcomes import outcome_of
 from evidence.history.writer import HistoryWriter
+from evidence.shares import UNANSWERED
 from harness.workloads.processes import child
+from harness.workloads.processes.adapted import Failure
+from harness.workloads.processes.own import NO_NUMBER
 from harness.workloads.processes.program_steps import POLL_S, ProducingSteps
 from harness.workloads.processes.share_consumer import Delivered, Error, Saying, open_share_consumer
 from harness.workloads.processes.single import error_columns
 from harness.workloads.processes.transactional import LIMIT_S
 
 Place = tuple[str, int, int]
-NO_ANSWER: Final = KafkaError(KafkaError._TIMED_OUT)
+NO_ANSWER: Final = Failure(NO_NUMBER, UNANSWERED)
 
 
 class ShareSteps(ProducingSteps):

@@ -20,6 +20,8 @@ from evidence.errors import HarnessError
 from harness.workloads.stores.types import LOCK_S, Key, Output, Row, StoreFull, StoreLost
 
 USER: Final = "postgres"
+ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(1)"
+"""Two that make a table at once fail with a duplicate key of the catalogue, IF NOT EXISTS or not."""
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS outputs (
   place BIGINT GENERATED ALWAYS AS IDENTITY,
@@ -80,6 +82,7 @@ class PostgresqlStore:
             self._database = connect(address)
             # The tables are none of what may be lost.
             self._database.execute("SET LOCAL synchronous_commit = on")
+            self._database.execute(ONE_AT_A_TIME)
             self._database.execute(TABLES)
             self._database.commit()
             (setting,) = self._database.execute("SHOW synchronous_commit").fetchone() or ("",)

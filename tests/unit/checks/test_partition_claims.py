@@ -146,6 +146,13 @@ def test_an_isr_shrinks_to_the_reachable_side(events: list[Timed], outcome: str,
     assert (found.outcome, found.measured_ms) == (outcome, took_ms)
 
 
+@pytest.mark.parametrize(("share", "outcome"), [(0.95, HELD), (0.1, CONTRADICTED)])
+def test_a_reached_follower_leaves_because_the_machine_was_busy(share: float, outcome: str) -> None:
+    waits = Waits(begin_ns=0, slices=((1_000_000, round(share * 1_000_000)),) * 20)
+    events = [*cut(10, 30, TO_2), state(12, (1, 2), 1), state(13, ALL, 2), state(14, (1, 3), 3), (20, waits)]
+    assert judged("isr-shrinks-to-reachable-side", FIRST, *events).outcome == outcome
+
+
 def test_partitions_of_topics_of_kafkas_own_show_nothing() -> None:
     internal = Partition(
         source="zookeeper", topic="__consumer_offsets", partition=0, leader=1, leader_epoch=0, isr=ALL, version=0

@@ -12,6 +12,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from checks.shares import ShareGroupState, share_group_state, share_steps
 from evidence.events import Broker, Container, DeadLetter, DeadLetters, Event, Partition, ShareProgress
 from evidence.run_state import RunState
+from evidence.shares import UNANSWERED
 from evidence.spans import Span
 from tests.records import run_record
 from tests.unit.checks.histories import Row, polled, sent, view
@@ -34,6 +35,11 @@ def delivered(offset: int, count: int, at_ns: int, *, member: int = 1) -> Row:
         "invoked_ns": at_ns - 1,
         "completed_ns": at_ns,
     }
+
+
+def unanswered(offset: int, at_ns: int) -> Row:
+    """What a member said of a record, and its client told nothing of."""
+    return said("accept", offset, at_ns, "info") | {"error_name": UNANSWERED}
 
 
 def said(kind: str, offset: int, at_ns: int, outcome: str = "ok", *, member: int = 1) -> Row:
@@ -234,6 +240,26 @@ def whole(*rows: Row) -> list[Row]:
     """Rows with all columns that a history has."""
     columns = ("error_name", "count", "producer", "sequence")
     return [dict.fromkeys(columns) | row for row in rows]
+
+
+REFUSAL = [delivered(1, 1, 30), said("accept", 1, 40, "fail")]
+SILENCE = [delivered(1, 1, 30), unanswered(1, 40)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "answered", "not_answered"),
+    [
+        ([*FIRST, *REFUSAL], HELD, NOT_OBSERVED),
+        ([*FIRST, *SILENCE, delivered(1, 2, 50)], CONTRADICTED, HELD),
+        ([*FIRST, *SILENCE], CONTRADICTED, CONTRADICTED),
+        ([*FIRST, delivered(1, 1, 30), saying("accept", 1, 40)], NOT_OBSERVED, NOT_OBSERVED),
+        (FIRST, NOT_OBSERVED, NOT_OBSERVED),
+    ],
+    ids=["refused", "not told, and delivered again", "not told", "the member died", "accepted"],
+)
+def test_what_a_client_tells_of_acknowledgements(rows: list[Row], answered: str, not_answered: str) -> None:
+    assert outcome("acknowledgement-is-answered", *rows) == answered
+    assert outcome("acknowledgement-is-not-answered", *rows) == not_answered
 
 
 @pytest.mark.parametrize(
