@@ -155,6 +155,13 @@ EPOCHS_BY_FORMAT: Final = Border(
 to its high watermark at once, whatever its protocol is. 2.1.0 does so or not (KAFKA-6859: it asks for a partition that
 has an epoch in its checkpoint).
 """
+EPOCHS_CLEARED: Final = Border(
+    "2.2.1",
+    "KAFKA-7601",
+    Side("2.2.0", "Log.append keeps the epochs of the cache when it appends a batch of an older message format"),
+    Side("2.2.1", "Log.append clears the cache of leader epochs when it appends a batch of an older message format"),
+)
+"""From here on a log whose newest batches have an older message format than 0.11 has no epochs, whatever lies below."""
 CONTROLLERS_TELL_LEVELS: Final = Border(
     "3.6",
     "KAFKA-15060",

@@ -68,9 +68,12 @@ def asks_by_epoch_at(
     the leader who writes them, in its own format: a follower takes them as they are. A log that old leaders wrote has
     none. Then the answer is that nobody knows, and the follower truncates to its high watermark (KIP-101, KAFKA-6857;
     Kafka 0.11.0.3). From 2.1.1 on a follower that is set to an older format itself keeps no epochs at all (KAFKA-7897).
+    From 2.2.1 on one forgets them when it appends a batch of an older format (KAFKA-7601).
     """
     asks = speaks_epochs_at(run, run_state, follower, at_ns) and _keeps_epochs_at(run, run_state, follower, at_ns)
-    return asks and _has_epochs(run, run_state, where, offset, at_ns)
+    cleared = numbers(release_at(run, run_state, follower, at_ns)) >= borders.EPOCHS_CLEARED.release
+    written = _written_with_epochs(run, run_state, where, offset, at_ns)
+    return asks and (written[-1:] == [True] if cleared else any(written))
 
 
 def _keeps_epochs_at(run: RunRecord, run_state: RunState | None, follower: str, at_ns: int) -> bool:
@@ -85,16 +88,20 @@ def speaks_epochs_at(run: RunRecord, run_state: RunState | None, node: str, at_n
     return protocol_at(run, run_state, node, at_ns) >= borders.LEADER_EPOCHS.release
 
 
-def _has_epochs(run: RunRecord, run_state: RunState | None, where: TopicPartition, offset: int, at_ns: int) -> bool:
-    """Whether a leader may have written, below an offset and before a time, in a message format that has epochs."""
+def _written_with_epochs(
+    run: RunRecord, run_state: RunState | None, where: TopicPartition, offset: int, at_ns: int
+) -> list[bool]:
+    """Of each leader that may have written below an offset and before a time, in order: whether in a message format
+    that has epochs.
+    """
     states = run_state.partitions.get(where, ()) if run_state is not None else ()
-    return any(
+    return [
         # Its format when its term ended: it may have been started with another one while it led.
         format_at(run, run_state, broker(state.leader), min(state.end_ns, at_ns)) >= borders.LEADER_EPOCHS.release
-        and _began(run_state, where, state.leader_epoch) < offset
         for state in states
         if state.leader != NO_LEADER and state.begin_ns < at_ns
-    )
+        if _began(run_state, where, state.leader_epoch) < offset
+    ]
 
 
 def _began(run_state: RunState | None, where: TopicPartition, leader_epoch: int) -> int:

@@ -158,6 +158,21 @@ def test_from_2_1_1_on_a_follower_of_an_older_format_keeps_no_epochs(release: st
     assert (told is not None) is permitted
 
 
+@pytest.mark.parametrize(
+    ("release", "below", "permitted"),
+    [("2.1.1", 300, False), ("2.2.1", 300, True), ("2.8.2", 300, True), ("2.8.2", 301, False)],
+    ids=["epochs are kept", "epochs are cleared", "so with later releases", "new ones were written since"],
+)
+def test_from_2_2_1_on_a_batch_of_an_older_format_clears_all_epochs(release: str, below: int, permitted: bool) -> None:
+    """Broker 2 wrote epochs, then broker 3 wrote in the old format, and broker 2 leads again (KAFKA-7601)."""
+    upgrade = done("upgrade", 5, after=release, release=release)
+    formats = [*raised(40, "broker-1", FORMAT), *raised(45, "broker-2", FORMAT)]
+    first = [led(50, 2, 8), leads_from(51, 2, 8, 100), led(60, 3, 9), leads_from(61, 3, 9, 200)]
+    state = RunState((led(0, 3, 7), *upgrade, *PROTOCOLS, *formats, *first, led(80, 2, 10), leads_from(81, 2, 10, 300)))
+    told = excuses.truncated_by_protocol(RUN, truncated(85, "broker-1", below), state)
+    assert (told is not None) is permitted
+
+
 def test_which_of_both_is_old_is_said() -> None:
     by_protocol, by_log = truncated(15, "broker-2", 100), truncated(52, "broker-1", 100)
     state, rest = RunState(tuple(FORMATS)), "a follower truncates to its own high watermark (KIP-101)"
