@@ -509,6 +509,15 @@ TIME_STAMPS_BOUNDED: Final = Border(
     Side("3.9.1", "ServerLogConfigs.LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS_DEFAULT = Long.MAX_VALUE"),
     Side("4.0.0", "ServerLogConfigs.LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS_DEFAULT = 3600000"),
 )
+SMALLEST_SEGMENTS: Final = Border(
+    "4.1",
+    "KIP-1030",
+    Side("4.0.1", "LogConfig: segment.bytes of a topic is at least 14 (LegacyRecord.RECORD_OVERHEAD_V0)"),
+    Side("4.1.0", "LogConfig: segment.bytes of a topic is at least 1024 * 1024"),
+)
+"""From here on no topic, and none of Kafka's own, is made with segments smaller than 1 MiB. (log.segment.bytes has that
+minimum from 4.0 on.)
+"""
 DELETION_REASON_LOGGED: Final = Border(
     "1.0.2",
     "KAFKA-5634, KAFKA-6683",

@@ -21,6 +21,7 @@ from msgspec import Struct, field
 
 from evidence.engine import ContainerAction
 from evidence.faults import KINDS, AnyProof
+from evidence.records import TopicPartition
 
 NO_LEADER: Final = -1
 UNSTAMPED: Final = -1
@@ -116,6 +117,8 @@ class Duty(Event, frozen=True, kw_only=True, tag="duty"):
     until the event's own time. Timelines of before 2026-11-28 have what was waited here."""
     of_sessions: bool = True
     """Whether a machine that stood still may bring the other state about: by a session that ends, or a lag."""
+    partitions: tuple[TopicPartition, ...] = ()
+    """Those that it is about, if it says so."""
 
 
 class Target(Struct, frozen=True, kw_only=True):

@@ -16,8 +16,9 @@ ran, so the harness waits as much longer as it stood still (harness/patience.py)
 such time, or four limits passed, nothing is excused. A state that a session's end may have brought about is excused by
 a machine that stood still shortly before, for half of the time that a session lasts or a follower may lag. A broker
 that stood still for less was heard in time. Processes that waited for a CPU may have brought about an election, a
-shrink of an ISR, or the end of a session or an office (checks/claims/spontaneous.py). One in that time excuses such a
-state, too, and one that is waited for if there was less than its limit left since.
+shrink of an ISR, or the end of a session or an office (checks/claims/spontaneous.py). One in that time which nothing of
+the run explains excuses such a state, too, and one that is waited for if there was less than its limit left since. It
+has to be of the duty's own partitions, of who has a replica of them, or of the controller.
 
 A doubt is also a time that is over its bound by no more than what the machine held up in that very time. That is the
 sum of what it stood still, and of what some process waited for a CPU (`Waits`). When a step of Kafka waited for a CPU
@@ -42,10 +43,11 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED
 from checks.claims.replication.isr import lag_time_ms
-from checks.claims.spontaneous import Change, changes
+from checks.claims.spontaneous import Change, spontaneous
 from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Duty, Witness, of
 from evidence.findings import ClaimResult
+from evidence.nodes import broker
 from evidence.run import RunRecord
 from evidence.run_state import LATE_TIMES, RunState
 from evidence.spans import NEVER_NS, Span, overlap_ns, within
@@ -227,9 +229,23 @@ def _of_duty(duty: Duty, run: RunRecord, run_state: RunState) -> Contradiction:
     elif duty.witness == "metadata" and duty.of_sessions:  # one ended, or a replica lagged
         begin_ns = duty.at_ns - SESSIONS_NS
         spans = ((begin_ns, duty.at_ns, shortest_ns(run) // 2),)
-    found = changes(run_state, run) if begin_ns < duty.at_ns else ()
-    by_machine = tuple(one for one in found if one.by_machine and begin_ns <= one.at_ns <= duty.at_ns)
+    found = spontaneous(run_state, run) if begin_ns < duty.at_ns else ()
+    by_machine = tuple(
+        one for one in found if one.by_machine and begin_ns <= one.at_ns <= duty.at_ns and _bears_on(one, duty, run)
+    )
     return Contradiction(text=in_words(duty), scope=scope, spans=spans, changes=by_machine)
+
+
+def _bears_on(change: Change, duty: Duty, run: RunRecord) -> bool:
+    """Whether a duty may be undone because of a change: one of its own partitions, of a broker that has a replica of
+    them, or of the controller. One that names no partition may be about any.
+    """
+    if not duty.partitions or change.what == "controller-change":
+        return True
+    if change.where is not None:
+        return change.where in duty.partitions
+    replicas = {broker(number) for where in duty.partitions for number in run.assignment.get(where, ())}
+    return change.node in replicas or not replicas
 
 
 def _waited_for(since_ns: int, until_ns: int, limit_ns: int) -> tuple[tuple[int, int, int], ...]:

@@ -381,6 +381,10 @@ def _of_replica(
         return
     lags = what == "isr-shrink" and _keeps_session(run_state, node, at_ns)
     limit_ns = lag_time_ms(run) * 1_000_000 if lags else _session_ns(run, node)
+    held_up_ns = _held_up_ns(run_state, run, what if lags or what == "election" else "fencing", at_ns)
+    if what == "election" and run.mode == "kraft" and _keeps_session(run_state, node, at_ns):
+        # The controller fences the old leader before, which is a record (ReplicationControlManager.handleBrokerFenced).
+        held_up_ns = 0
     yield Change(
         what=what,
         at_ns=at_ns,
@@ -396,7 +400,7 @@ def _of_replica(
             "isr_before": list(before.isr),
         },
         limit_ns=limit_ns,
-        held_up_ns=_held_up_ns(run_state, run, what, at_ns),
+        held_up_ns=held_up_ns,
     )
 
 
@@ -431,7 +435,7 @@ def _keeps_session(run_state: RunState, node: str, at_ns: int) -> bool:
     """
     told = [one.value for one in run_state.registrations.get(node, ()) if one.begin_ns <= at_ns][-1:]
     told += [one.value for one in run_state.registrations.get(node, ()) if at_ns < one.begin_ns <= at_ns + SETTLED_NS]
-    return all(value == ALIVE for value in told)
+    return bool(told) and all(value == ALIVE for value in told)
 
 
 def _held_up_ns(run_state: RunState, run: RunRecord, what: What, at_ns: int) -> int:

@@ -422,6 +422,7 @@ JAVA_DEFAULTS_HAVE_ROOM: Final = VersionRange(
 """Where they have none, each record is refused: UNSUPPORTED_FOR_MESSAGE_FORMAT (seen on 3.9.2-pinned)."""
 JAVA_SINCE_2_8: Final = since(borders.JAVA_SENDS_WITHOUT_COPY, "Java clients of 2.8 and later")
 """Those that KAFKA-19012 is about."""
+SEGMENTS_OF_ANY_SIZE: Final = before(borders.SMALLEST_SEGMENTS, "topics whose segments may be small (before 4.1)")
 GROUPS_COORDINATED: Final = since(
     borders.GROUPS_COORDINATED, "groups whose members a broker coordinates (0.9 and later)"
 )

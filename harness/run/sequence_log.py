@@ -12,7 +12,7 @@ of one sequence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from harness.patience import lasted_s
 
 if TYPE_CHECKING:
     from evidence.timeline import Timeline
+    from harness.run.who import Partition
 
 
 class PreconditionNotHeld(HarnessError):
@@ -70,19 +71,38 @@ class SequenceLog:
             raise PreconditionNotHeld(f"{name}: did not hold ({', '.join(f'{k}={v}' for k, v in detail.items())})")
 
     def claim(
-        self, name: str, held: bool, *, witness: Witness = "clients", of_sessions: bool = True, **detail: Any
+        self,
+        name: str,
+        held: bool,
+        *,
+        witness: Witness = "clients",
+        of_sessions: bool = True,
+        about: Sequence[Partition] = (),
+        **detail: Any,
     ) -> None:
         """Record whether Kafka does what it owes at this moment, and who saw that: clients by the answers they got, or
         another `witness`. `of_sessions`: whether a session that ends may bring the other state about, which a machine
-        that stood still then excuses.
+        that stood still then excuses. `about`: the partitions that it is about; what befalls others excuses nothing.
 
         Raises DutyNotDone if it does not: the sequence ends there and the run is unexpected.
         """
-        self._duty(Duty(name=name, held=held, witness=witness, detail=detail, of_sessions=of_sessions))
+        partitions = tuple((t.topic, t.number) for t in about)
+        self._duty(
+            Duty(name=name, held=held, witness=witness, detail=detail, of_sessions=of_sessions, partitions=partitions)
+        )
         if not held:
             raise DutyNotDone(f"Kafka owes this and did not do it: {name} ({_told(detail)})")
 
-    def overdue(self, name: str, *, witness: Witness, since_ns: int, timeout_s: float, seen: str) -> HarnessError:
+    def overdue(
+        self,
+        name: str,
+        *,
+        witness: Witness,
+        since_ns: int,
+        timeout_s: float,
+        seen: str,
+        about: Sequence[Partition] = (),
+    ) -> HarnessError:
         """Record that a state which Kafka owes did not come within its limit, which may have been waited for longer;
         the error to raise.
         """
@@ -91,7 +111,15 @@ class SequenceLog:
             return WaitTimeout(f"not within {waited_s:g} s: {name}; {seen}")
         limit_ms = round(timeout_s * 1000)
         self._duty(
-            Duty(name=name, held=False, witness=witness, detail={"seen": seen}, since_ns=since_ns, limit_ms=limit_ms)
+            Duty(
+                name=name,
+                held=False,
+                witness=witness,
+                detail={"seen": seen},
+                since_ns=since_ns,
+                limit_ms=limit_ms,
+                partitions=tuple((t.topic, t.number) for t in about),
+            )
         )
         return DutyNotDone(f"Kafka owes this and did not do it within {waited_s:g} s: {name} ({seen})")
 

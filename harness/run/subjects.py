@@ -264,6 +264,7 @@ class Subjects:
             lambda state: all(state.partitions[t].leader in wanted for t in places),
             timeout_s,
             owed=lambda state: not all(led(state, t) for t in places),
+            about=places,
         )
 
     def lead(self, target: Target, which: Which = every) -> None:
@@ -303,6 +304,7 @@ class Subjects:
             lambda state: all(set(state.partitions[t].isr) == isr for t, isr in places.items()),
             timeout_s,
             owed=lambda state: all(isr_owed(state, t, isr, self._run.running_brokers()) for t, isr in places.items()),
+            about=list(places),
         )
 
     def wait_leader_knows_isr(self, targets: Sequence[Target], leader: Target, which: Which = every) -> None:

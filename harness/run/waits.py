@@ -105,12 +105,14 @@ class Waits:
         *,
         alive: Sequence[Target] = (),
         owed: Callable[[ClusterState], bool] = lambda _: False,
+        about: Sequence[Partition] = (),
     ) -> ClusterState:
         """Wait until the cluster's own statements satisfy `predicate`; fails early if a node of `alive` has ended, or
         any broker by itself. What processes wait for a CPU meanwhile is not counted (harness/patience.py).
 
         `owed` says of the state at the end of the time whether Kafka is at fault that it is not another. Then the run
-        is unexpected (DutyNotDone); otherwise the sequence has not taken its course (WaitTimeout).
+        is unexpected (DutyNotDone); otherwise the sequence has not taken its course (WaitTimeout). `about` are the
+        partitions that it is about.
         """
         since_ns, patience = time.monotonic_ns(), Patience(timeout_s)
         with self._sequence_log.step(f"wait until {what}"):
@@ -129,7 +131,12 @@ class Waits:
                         continue
                     if owed(state := self._observer.state):
                         raise self._sequence_log.overdue(
-                            what, witness="metadata", since_ns=since_ns, timeout_s=patience.limit_s, seen=str(state)
+                            what,
+                            witness="metadata",
+                            since_ns=since_ns,
+                            timeout_s=patience.limit_s,
+                            seen=str(state),
+                            about=about,
                         ) from None
                     raise WaitTimeout(f"not within {patience.lasted_s:g} s: {_unseen(error)}") from None
 
@@ -152,7 +159,7 @@ class Waits:
         def owed(state: ClusterState) -> bool:
             return not led(state, t) or self._is_not_missed(state, t, ended, timeout_s)
 
-        self.wait_state(f"{names} leads {t}", leads, timeout_s, owed=owed)
+        self.wait_state(f"{names} leads {t}", leads, timeout_s, owed=owed, about=[t])
         return self._who.leader_of(t)
 
     def _is_not_missed(self, state: ClusterState, t: Partition, ended: int | None, timeout_s: float) -> bool:
@@ -189,6 +196,7 @@ class Waits:
             f"{t} is without a live leader",
             lambda state: dead.id not in state.brokers and state.partitions[t].leader in (NO_LEADER, dead.id),
             owed=lambda state: dead.id in state.brokers,
+            about=[t],
         )
 
     def wait_stated_leaderless(self, t: Partition) -> None:
@@ -211,6 +219,7 @@ class Waits:
             lambda state: t in state.partitions and set(state.partitions[t].isr) == wanted,
             timeout_s,
             owed=lambda state: isr_owed(state, t, wanted, self._who.running_brokers()),
+            about=[t],
         )
 
     def wait_leader_knows_isr(self, t: Partition, targets: Sequence[Target]) -> None:

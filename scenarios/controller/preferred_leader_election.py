@@ -47,7 +47,8 @@ def preferred_leader_election(run: Run) -> None:
         run.start(preferred)
         run.wait_isr(t, run.replicas_of(t))
         leader = run.state_of(t).leader
-        run.claim("leadership does not return without a request", leader == heir.id, witness="metadata", leader=leader)
+        stays = leader == heir.id
+        run.claim("leadership does not return without a request", stays, witness="metadata", about=[t], leader=leader)
 
         load.wait_more(50, timeout_s=60)
         run.elect_preferred_leader(t)

@@ -105,8 +105,15 @@ def all_in_sync_dead(run: Run, unclean: VersionRange) -> None:
             else:
                 leader = run.state_of(t).leader
                 # No session decides this: a replica that is not in the ISR may not lead, however long it takes.
-                waits, who = leader != b.id, {"leader": leader}
-                run.claim("the partition waits for its ISR", waits, witness="metadata", of_sessions=False, **who)
+                waits = leader != b.id
+                run.claim(
+                    "the partition waits for its ISR",
+                    waits,
+                    witness="metadata",
+                    of_sessions=False,
+                    about=[t],
+                    leader=leader,
+                )
                 run.start(a)
                 run.wait_leader(t, a)
             run.wait_isr(t, [a, b])

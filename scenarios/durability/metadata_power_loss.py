@@ -78,6 +78,7 @@ def forced(run: Run, most: int) -> None:
         "the leader and the ISR are as they were",
         (after.leader, after.isr) == (before.leader, before.isr),
         witness="metadata",
+        about=[t],
         before=before.isr,
         after=after.isr,
     )

@@ -37,7 +37,7 @@ LAST = 60
     source="KAFKA-5600",
     operator="""Expect that each failover or restart of a broker sends busy groups back.""",
     exhibit=Exhibit(bug=KAFKA_5600, affected=("0.11.0.0",), fixed=("0.11.0.3",)),
-    applies=ranges.GROUPS_COORDINATED,
+    applies=ranges.GROUPS_COORDINATED & ranges.SEGMENTS_OF_ANY_SIZE,
     cluster=ClusterPlan(settings={"offsets.topic.segment.bytes": "2000", "log.cleaner.enable": "false"}),
     documented=[
         Documented(

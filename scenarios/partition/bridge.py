@@ -59,8 +59,9 @@ def bridge(run: Run) -> None:
         run.wait_isr(t, [near, middle])
         load.wait_more(40, timeout_s=30)
         isr, epochs = run.state_of(of_bridge).isr, [run.state_of(p).leader_epoch for p in (t, of_bridge)]
-        run.claim("the ISR of the bridge's partition is whole", len(isr) == 3, witness="metadata", isr=isr)
-        run.claim("nobody was elected", epochs == [0, 0], witness="metadata", epochs=epochs)
+        whole = len(isr) == 3
+        run.claim("the ISR of the bridge's partition is whole", whole, witness="metadata", about=[of_bridge], isr=isr)
+        run.claim("nobody was elected", epochs == [0, 0], witness="metadata", about=[t, of_bridge], epochs=epochs)
         run.copy_replicas("apart")
 
         run.heal_network()

@@ -41,8 +41,9 @@ def client_cut_from_leader(run: Run) -> None:
         sessions_s = SESSIONS * run.cluster.plan.session_timeout_ms / 1000
         load.wait_more(int(RATE_PER_S / 2 * sessions_s), timeout_s=60)
         epochs, isrs = zip(*((run.state_of(p).leader_epoch, run.state_of(p).isr) for p in (t, reached)), strict=True)
-        run.claim("nobody was elected", epochs == (0, 0), witness="metadata", epochs=epochs)
-        run.claim("every ISR is whole", all(len(isr) == 3 for isr in isrs), witness="metadata", isrs=isrs)
+        whole, both = all(len(isr) == 3 for isr in isrs), [t, reached]
+        run.claim("nobody was elected", epochs == (0, 0), witness="metadata", about=both, epochs=epochs)
+        run.claim("every ISR is whole", whole, witness="metadata", about=both, isrs=isrs)
 
         run.heal_network()
         load.wait_more(int(RATE_PER_S * sessions_s), timeout_s=60)

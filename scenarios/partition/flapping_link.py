@@ -26,7 +26,11 @@ def flapping(run: Run, down_s: float, up_s: float, *, leaves: bool) -> None:
         run.note(f"the ISR lacked one replica {shrunk} times in {FLAPS} flaps")
         owed = "leaves the ISR when the link is down for long" if leaves else "stays in the ISR"
         run.claim(
-            f"the follower {owed}", shrunk >= FLAPS - 1 if leaves else shrunk == 0, witness="metadata", shrunk=shrunk
+            f"the follower {owed}",
+            shrunk >= FLAPS - 1 if leaves else shrunk == 0,
+            witness="metadata",
+            about=[t],
+            shrunk=shrunk,
         )
         run.wait_isr(t, run.replicas_of(t))
     run.send(t)

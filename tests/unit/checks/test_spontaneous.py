@@ -24,6 +24,11 @@ SETTINGS = {"broker.session.timeout.ms": "4000", "replica.lag.time.max.ms": "100
 STEADY = SETTINGS | {"auto.leader.rebalance.enable": "false"}
 RUN = run_record(topics=[{"name": "t", "partitions": {"0": [1, 2, 3]}}], settings=STEADY)
 UP = [*well("broker-1", "broker-2", "broker-3")]
+WITH_ZOOKEEPER = run_record(
+    topics=[{"name": "t", "partitions": {"0": [1, 2, 3]}}],
+    mode="zookeeper",
+    settings=STEADY | {"zookeeper.session.timeout.ms": "4000"},
+)
 LATER_S = after_ns(RUN, "election") / SECOND
 SHRUNK_S = after_ns(RUN, "isr-shrink") / SECOND
 
@@ -268,10 +273,27 @@ def waits(share: float, until_s: int = 60) -> Waits:
     ],
 )
 def test_what_the_machine_may_have_done(event: Event, change: Event, by_machine: bool) -> None:
-    """Half of a session of 4 s, in the 8.7 s in which it may have ended."""
-    (found,) = spontaneous(run_state_of(*UP, CREATED, event, change), RUN)
+    """Half of a session of 4 s, in the 8.7 s in which it may have ended. ZooKeeper does not say whether it did."""
+    (found,) = spontaneous(run_state_of(*UP, CREATED, event, change), WITH_ZOOKEEPER)
     assert found.by_machine == by_machine
-    assert bool(names(event, change)) != by_machine
+    assert bool(names(event, change, run=WITH_ZOOKEEPER)) != by_machine
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_a_controller_elects_another_leader_because_a_session_has_ended_or_for_no_reason(share: float) -> None:
+    """KRaft's metadata log has a record of each session's end, whatever the machine does."""
+    assert names(waits(share), ELECTED) == ["election"]
+    assert names(waits(share), registered(60, "broker-1", "fenced"), ELECTED) == []
+    assert names(waits(share), ELECTED, registered(60.1, "broker-1", "fenced")) == []
+
+
+def test_a_shrink_by_a_session_is_the_machines_only_in_the_time_in_which_a_session_ends() -> None:
+    """Of a session of 4 s half, in 8.7 s; a lag has more time."""
+    (_, few), (_, many) = (
+        spontaneous(run_state_of(*UP, CREATED, FENCED, led(60.5, 1, (1, 3)), waits(share, 61)), RUN)
+        for share in (0.2, 0.3)
+    )
+    assert (few.what, few.by_machine, many.by_machine) == ("isr-shrink", False, True)
 
 
 def test_a_fenced_follower_is_held_to_its_session_and_not_to_its_lag() -> None:

@@ -10,7 +10,7 @@ from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.events import Event
 from tests.records import run_record
 from tests.unit.checks.test_availability_anomalies import fault, run_state_of, still, well
-from tests.unit.checks.test_spontaneous import STEADY, led
+from tests.unit.checks.test_spontaneous import STEADY, led, registered
 
 RUN = run_record(topics=[{"name": "t", "partitions": {"0": [1, 2, 3]}}], settings=STEADY)
 LEADERS, ISR = "leaders-stay", "isr-stays-whole"
@@ -70,7 +70,7 @@ def test_a_fault_is_no_reason() -> None:
 
 
 def test_what_the_machine_may_have_done_shows_nothing() -> None:
-    elected = [led(2, 1, (1, 2, 3)), still(28), led(30, 2, (1, 2, 3), 1)]
+    elected = [led(2, 1, (1, 2, 3)), still(28), registered(30, "broker-1", "fenced"), led(30, 2, (1, 2, 3), 1)]
     assert outcome(LEADERS, *elected) == NOT_OBSERVED
     assert outcome(LEADERS, *elected, led(60, 3, (1, 2, 3), 2)) == CONTRADICTED
     shrunk = [led(2, 1, (1, 2, 3)), still(24), still(26), still(28), led(30, 1, (1, 3))]

@@ -933,3 +933,32 @@ def test_what_a_busy_machine_changed_excuses_nothing_that_clients_saw() -> None:
     undone = Duty(name="the small side refuses", held=False, witness="clients")
     events = [*ELECTED_BUSY, at(30 * SECOND, waits), at(40 * SECOND, undone)]
     assert judge(KAFKA | STEADY, events, found()).verdict == "unexpected"
+
+
+@pytest.mark.parametrize(
+    ("partitions", "expected"),
+    [((("t", 0),), "unknown"), ((("t", 0), ("u", 0)), "unknown"), ((("u", 0),), "unexpected"), ((), "unknown")],
+    ids=["its own", "one of its own", "of another", "it names none"],
+)
+def test_what_a_busy_machine_changed_excuses_no_other_partition(
+    partitions: tuple[tuple[str, int], ...], expected: str
+) -> None:
+    waits = Waits(begin_ns=10 * SECOND, slices=((1_000_000, 900_000),) * 20)
+    undone = Duty(name="nobody was elected", held=False, witness="metadata", partitions=partitions)
+    events = [*ELECTED_BUSY, at(30 * SECOND, waits), at(40 * SECOND, undone)]
+    assert judge(KAFKA | STEADY, events, found()).verdict == expected
+
+
+def test_what_a_fault_changed_is_no_doing_of_a_busy_machine() -> None:
+    """The leader is frozen, and another one elected, as it must; that does not excuse a state that is owed."""
+    waits = Waits(begin_ns=10 * SECOND, slices=((1_000_000, 900_000),) * 20)
+    frozen = [
+        fault(27 * SECOND, "inject", kind="freeze"),
+        container(27 * SECOND, "broker-1", "pause"),
+        fault(27 * SECOND, "verified", kind="freeze"),
+    ]
+    undone = Duty(name="the partition waits", held=False, witness="metadata", partitions=(("t", 0),))
+    events = [ELECTED_BUSY[0], *frozen, ELECTED_BUSY[1], at(31 * SECOND, waits), at(40 * SECOND, undone)]
+    verdict = judge(KAFKA | STEADY, events, found())
+    assert verdict.verdict == "unexpected", verdict.reasons
+    assert any("the partition waits" in reason for reason in verdict.reasons)
