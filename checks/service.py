@@ -32,7 +32,7 @@ from typing import Final
 from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from checks.claims.spontaneous import SETTLED_NS, SHARE, acts, after_ns, starts
 from checks.disturbances import OF_PROCESSES
-from checks.settings import min_insync
+from checks.settings import min_insync_bounds
 from evidence.events import NO_LEADER, Partition, Step, of
 from evidence.faults.base import FaultProof
 from evidence.faults.process import PowerLossProof
@@ -145,7 +145,8 @@ class Service:
         """The times in which nobody could acknowledge: nobody led, or was up, or the ISR was too small."""
         for one, following in zip_longest(self._states, self._states[1:]):
             span = (one.at_ns, NEVER_NS if following is None else following.at_ns)
-            if one.leader == NO_LEADER or len(one.isr) < min_insync(self.run, self.run_state, self.where, one.at_ns):
+            _, needed = min_insync_bounds(self.run, self.run_state, self.where, one.at_ns)
+            if one.leader == NO_LEADER or len(one.isr) < needed:
                 yield span
             else:
                 processes = self.run_state.processes.get(broker(one.leader), ())

@@ -16,31 +16,49 @@ from evidence.run_state import RunState
 
 MIN_INSYNC: Final = "min.insync.replicas"
 UNCLEAN: Final = "unclean.leader.election.enable"
+HEARD_NS: Final = 5_000_000_000
+"""A leader goes by what the cluster states so long after that at the latest. Ours."""
 SETS: Final = ("set for all brokers", "set for a topic")
 """The steps by which an administrator sets something while brokers run."""
 
 
 def min_insync(run: RunRecord, run_state: RunState, where: TopicPartition, at_ns: int) -> int:
     """How many replicas of a partition have to be in sync for acks=all, at a time (monotonic, ns): the topic's own
-    min.insync.replicas, as it was made or set since, or the brokers', or 1.
+    min.insync.replicas, as it was made or set since, or the brokers', or 1. It is the least that may hold.
+    """
+    return min_insync_bounds(run, run_state, where, at_ns)[0]
 
-    It is the least that may hold. What a step sets may hold from its begin on, and holds from its end on. A broker that
-    was started with a setting of its own may be the leader, or not. From 3.7 on all replicas are enough, where the
-    partition has fewer than the setting asks for (KAFKA-15583).
+
+def min_insync_bounds(run: RunRecord, run_state: RunState, where: TopicPartition, at_ns: int) -> tuple[int, int]:
+    """The least and the most of it that may hold.
+
+    What a step sets may hold from its begin on, and holds from its end on. A broker that was started with a setting of
+    its own may be the leader, or not. From 3.7 on all replicas are enough, where the partition has fewer than the
+    setting asks for (KAFKA-15583): as many as it has at that time (Partition.effectiveMinIsr), or had shortly before or
+    has shortly after, since the leader hears of it.
     """
     topic = where[0]
     own = [plan.settings[MIN_INSYNC] for plan in run.topics if plan.name == topic and MIN_INSYNC in plan.settings]
     holds, may_hold = _in_force(run_state, at_ns, topic)
     if not (settled := holds or own):
         settled = _of_brokers(run, run_state, at_ns)
-    needed = min(map(int, [*settled, *may_hold]))
+    asked = list(map(int, [*settled, *may_hold]))
     state = run_state.state_at(*where, at_ns)
     if state is None or state.leader == NO_LEADER:
-        return needed
+        return min(asked), max(asked)
     if numbers(release_at(run, run_state, broker(state.leader), at_ns)) < ALL_REPLICAS_ARE_ENOUGH.release:
-        return needed
-    told = [len(one.replicas) for one in run_state.states[where] if one.replicas]
-    return min([needed, len(run.assignment.get(where, ())) or needed, *told])
+        return min(asked), max(asked)
+    had = _replicas_about(run, run_state, where, at_ns) or asked
+    return min([*asked, *had]), min(max(asked), max(had))
+
+
+def _replicas_about(run: RunRecord, run_state: RunState, where: TopicPartition, at_ns: int) -> list[int]:
+    """How many replicas a partition may have had, for its leader, at a time; none if nobody says it."""
+    told = [(one.at_ns, len(one.replicas)) for one in run_state.states[where] if one.replicas]
+    before = [number for told_ns, number in told if told_ns <= at_ns - HEARD_NS][-1:]
+    made = len(run.assignment.get(where, ()))
+    about = [number for told_ns, number in told if at_ns - HEARD_NS < told_ns <= at_ns + HEARD_NS]
+    return (before or ([made] if made else [])) + about
 
 
 def min_insync_set_ns(run_state: RunState) -> list[int]:

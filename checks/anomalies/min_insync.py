@@ -20,7 +20,7 @@ import numpy as np
 
 from checks.anomaly import HISTORY, MIN_INSYNC, absent_if, anomaly
 from checks.copies import ACKS_ALL
-from checks.settings import min_insync, min_insync_set_ns
+from checks.settings import HEARD_NS, min_insync, min_insync_set_ns
 from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, sender
 from evidence.basis import Basis
 from evidence.events import NO_LEADER
@@ -28,8 +28,6 @@ from evidence.nodes import broker
 from evidence.run import RunRecord
 from evidence.run_state import PartitionInterval, RunState
 from evidence.spans import Span
-
-HEARD_NS: Final = 5_000_000_000
 
 
 class TooSmall(NamedTuple):

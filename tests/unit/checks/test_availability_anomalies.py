@@ -20,6 +20,7 @@ from checks.anomalies.availability import (
 )
 from checks.anomalies.min_insync import acknowledged_below_min_insync, too_small
 from checks.catalogue import permitted
+from checks.settings import min_insync_bounds
 from evidence.engine import ContainerAction
 from evidence.events import (
     Blind,
@@ -721,6 +722,33 @@ def test_what_is_set_for_all_brokers_comes_before_what_they_were_made_with() -> 
 
 def test_the_least_of_what_brokers_have_of_their_own() -> None:
     assert times(*SHRUNK, settings={"min.insync.replicas": "2", "2:min.insync.replicas": "1"}) == []
+
+
+GROWN = [
+    replace(stated(second, 1, isr), replicas=replicas)
+    for second, isr, replicas in [
+        (2, (1,), (1,)),
+        (10, (1, 2, 3), (1, 2, 3)),
+        (50, (1,), (1, 2, 3)),
+        (90, (1, 2, 3), (1, 2, 3)),
+    ]
+]
+"""A partition of one replica gets two more, and then the leader is alone."""
+
+
+def test_all_replicas_are_those_that_the_partition_has_at_the_time() -> None:
+    """The leader hears of them some time before or after they are stated."""
+    made = [{"name": "t", "partitions": {"0": [1]}}]
+    small = times(*GROWN, at(100 * SECOND, Note(text="the end")), topics=made, kafka="4.3.1")
+    assert [(one.begin_ns // SECOND, one.end_ns // SECOND) for one in small] == [(55, 90)]
+    run_state, run = run_state_of(*GROWN), run_record({"topics": made, "kafka": "4.3.1", **TWO})
+    bounds = [min_insync_bounds(run, run_state, ("t", 0), second * SECOND) for second in (3, 8, 12, 30)]
+    assert bounds == [(1, 1), (1, 2), (1, 2), (2, 2)]
+
+
+def test_the_most_that_may_be_asked_for_is_that_of_any_broker() -> None:
+    run = run_record({"topics": [], "settings": {"min.insync.replicas": "1", "2:min.insync.replicas": "2"}})
+    assert min_insync_bounds(run, run_state_of(*SHRUNK), ("t", 0), 12 * SECOND) == (1, 2)
 
 
 @pytest.mark.parametrize(
