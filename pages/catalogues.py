@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from checks import catalogue, claims
-from checks.anomalies import availability, groups, last_stable_offset, min_insync
+from checks import catalogue, claims, settings
+from checks.anomalies import availability, groups, last_stable_offset
 from checks.disturbances import AFTER_NS
 from evidence.run_state import LATE_TIMES
 from judgement import duties, losses
@@ -32,7 +32,7 @@ LIMITS: Final = (
         "every transaction has ended by then, and what is stable moves with the marker that ends it",
     ),
     (
-        f"{min_insync.HEARD_NS // SECOND_NS} s",
+        f"{settings.HEARD_NS // SECOND_NS} s",
         "acknowledged-below-min-insync",
         "a leader learns an ISR from the controller or ZooKeeper in milliseconds",
     ),

@@ -3,9 +3,11 @@
     python -m pages.recall             the page (`make docs` writes it)
     python -m pages.recall releases    the releases that have a bug, for `make recall`
 
-A bug is found by a run on a release that has it, if the verdict is *unexpected* and names an anomaly or a claim that
-the museum's own scenario requires of that bug. Where a scenario states the bug itself, as what is documented of these
-releases, its runs are not unprompted: they are not counted, and the page says which do.
+A bug is found by a run on a release that has it, if the verdict is *unexpected*, names an anomaly or a claim that the
+museum's own scenario requires of that bug, and somebody found out that the bug is the reason (results/explained.toml,
+`bug`). A sign alone may come of something else. Where a scenario states the bug itself, as what is documented of these
+releases, its runs are not unprompted: they are not counted, and the page says which do. A run that found a bug before
+a scenario stated it counts as that.
 
 All runs are those of the ledger. A verdict is the first one that was given, by what was documented before the run.
 """
@@ -28,6 +30,7 @@ from harness.cluster import versions
 from harness.scenario import all_scenarios
 from judgement.report.cells import version_key
 from judgement.verdict import UNEXPECTED
+from results.explained import by_run
 
 PAGE: Final = Path("docs/recall.md")
 
@@ -120,7 +123,9 @@ class Sought:
     """Of how many scenarios these are."""
     unexpected: int
     found: tuple[str, ...] = ()
-    """The runs that named one of its signs."""
+    """The runs that showed it, as is explained of them."""
+    named: int = 0
+    """How many unexpected runs named one of its signs for another reason."""
 
     @property
     def count(self) -> int:
@@ -128,9 +133,11 @@ class Sought:
         return sum(self.runs.values())
 
 
-def sought(lines: Iterable[AnyLine], bugs: Sequence[Affected], museum: Collection[str]) -> dict[str, Sought]:
+def sought(
+    lines: Iterable[AnyLine], bugs: Sequence[Affected], museum: Collection[str], shown: Mapping[str, str]
+) -> dict[str, Sought]:
     """What the ledger's runs say of each bug: those of no scenario of the `museum` and of none that states the bug, of
-    a clean tree, unchanged brokers and nobody's own settings.
+    a clean tree, unchanged brokers and nobody's own settings. `shown` is the bug that a run is known to have shown.
     """
     every = list(lines)
     excluded = {line.run for line in every if isinstance(line, Excluded)}
@@ -144,17 +151,22 @@ def sought(lines: Iterable[AnyLine], bugs: Sequence[Affected], museum: Collectio
         and line.scenario not in museum
         and not line.aside
     ]
-    return {bug.bug: _of(bug, counted, said) for bug in bugs}
+    return {bug.bug: _of(bug, counted, said, shown) for bug in bugs}
 
 
-def _of(bug: Affected, counted: Iterable[RunStarted | RestoredRun], said: Mapping[str, Said]) -> Sought:
+def _of(
+    bug: Affected, counted: Sequence[RunStarted | RestoredRun], said: Mapping[str, Said], shown: Mapping[str, str]
+) -> Sought:
     of = [line for line in counted if line.version in bug.affected and line.scenario not in bug.stated]
     unexpected = [line.run for line in of if said[line.run].verdict == UNEXPECTED]
+    found = [line.run for line in counted if shown.get(line.run) == bug.bug and said[line.run].verdict == UNEXPECTED]
+    named = [run for run in unexpected if any(said[run].names(sign) for sign in bug.signs)]
     return Sought(
         runs={v: n for v in bug.affected if (n := sum(line.version == v for line in of))},
         scenarios=len({line.scenario for line in of}),
         unexpected=len(unexpected),
-        found=tuple(run for run in unexpected if any(said[run].names(sign) for sign in bug.signs)),
+        found=tuple(found),
+        named=len(set(named) - set(found)),
     )
 
 
@@ -187,7 +199,8 @@ def _said(lines: Iterable[AnyLine]) -> dict[str, Said]:
 def in_ledger(bugs: Sequence[Affected], root: Path = results.ROOT / results.LEDGER) -> dict[str, Sought]:
     """The same of the ledger in a folder."""
     museum = {one.name for one in all_scenarios().values() if one.exhibit is not None}
-    return sought((line for path in ledger.files_of(root) for _, line in ledger.read(path)), bugs, museum)
+    shown = {run: one.bug for run, one in by_run(root.parent).items() if one.bug}
+    return sought((line for path in ledger.files_of(root) for _, line in ledger.read(path)), bugs, museum, shown)
 
 
 def releases(bugs: Iterable[Affected]) -> list[str]:
@@ -207,10 +220,11 @@ def page(bugs: Sequence[Affected], by_bug: Mapping[str, Sought]) -> str:
         "<!-- `make docs` makes this page from results/ledger/: do not edit it. -->",
         "",
         "Scenarios that are not the museum's are run on the releases that have its bugs (`make recall`, and all other",
-        "runs of the [ledger](ledger.md)). A bug is found if such a run is *unexpected*, and names an anomaly or claim",
-        "that the museum's own scenario requires of it. A verdict is the first one that was given, by what was",
-        "documented before the run. A scenario that states a bug itself, as documented of its releases, cannot be",
-        "surprised by it: its runs are not counted here.",
+        "runs of the [ledger](ledger.md)). A bug is found if such a run is *unexpected*, names an anomaly or claim",
+        "that the museum's own scenario requires of it, and the bug is known to be the reason. A verdict is the first",
+        "one that was given, by what was documented before the run. A scenario that states a bug itself, as",
+        "documented of its releases, cannot be surprised by it: its runs are not counted here, but for one that found",
+        "the bug before.",
         "",
         f"**{len(found)} of {len(bugs)} bugs were found unprompted.** {plural(len(stated), 'bug')} "
         f"{'is' if len(stated) == 1 else 'are'} stated by another scenario besides. {len(missed)} "
@@ -219,8 +233,12 @@ def page(bugs: Sequence[Affected], by_bug: Mapping[str, Sought]) -> str:
         "what.",
         "",
         *([f"No run with a verdict is on a release that has {', '.join(free)}.", ""] if free else []),
-        "| bug | what it does | signs | runs on its releases | scenarios | unexpected | found by | stated by | needs |",
-        "|---|---|---|---|---:|---:|---|---|---|",
+        "Some unexpected runs named a sign of a bug for another reason: the machine, our harness, or something else",
+        "that Kafka does. They found nothing.",
+        "",
+        "| bug | what it does | signs | runs on its releases | scenarios | unexpected | of these with a sign, for "
+        "another reason | found by | stated by | needs |",
+        "|---|---|---|---|---:|---:|---:|---|---|---|",
     ]
     return "\n".join([*out, *(f"| {' | '.join(_row(bug, by_bug[bug.bug]))} |" for bug in bugs), ""])
 
@@ -233,6 +251,7 @@ def _row(bug: Affected, of: Sought) -> tuple[str, ...]:
         ", ".join(f"{version} ({of.runs.get(version, 0)})" for version in sorted(bug.affected, key=version_key)),
         str(of.scenarios),
         str(of.unexpected),
+        str(of.named),
         ", ".join(of.found) or "–",
         ", ".join(bug.stated) or "–",
         NEEDS.get(bug.bug, "–"),

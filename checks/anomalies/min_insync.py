@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

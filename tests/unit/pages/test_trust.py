@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import results
 from pages import trust
+from results import explained
 
 TEXT = (Path(__file__).parents[3] / trust.PAGE).read_text(encoding="utf-8")
 
 
 def test_figures_are_those_of_the_data() -> None:
     """`make docs` writes them."""
-    assert trust.renewed(TEXT, results.by_scenario()) == TEXT
-    assert "99 runs count, and 99 runs of them were published" in trust.renewed(
-        TEXT, {"s": {"cases": {"default": {"v": cell(99)}}}}
-    )
+    assert trust.renewed(TEXT, results.by_scenario(), trust.in_ledger()) == TEXT
+    told = trust.renewed(TEXT, {"s": {"cases": {"default": {"v": cell(99)}}}}, {"quiet": 2, "busy": 5})
+    assert "99 runs count, and 99 runs of them were published" in told
+    assert "Of 7 runs with a verdict that began with a line of their own, 2 had" in " ".join(told.split())
+
+
+def test_a_run_that_is_known_by_a_count_alone_is_counted() -> None:
+    bad = sum(len(one.runs) for one in explained.entries()) + 2
+    data = {"s": {"cases": {"default": {"v": cell(99) | {"verdicts": {"as-documented": 5, "unexpected": bad}}}}}}
+    told = " ".join(trust.renewed(TEXT, data, {}).split())
+    assert f"{bad} runs that count did not end as documented. 2 runs of them are known by a count alone." in told
 
 
 def test_no_figure_is_written_by_hand() -> None:
@@ -25,7 +34,7 @@ def test_no_figure_is_written_by_hand() -> None:
     assert re.findall(r"\d+", before + incidents.partition("\n## ")[2]) == []
 
 
-def cell(restored: int) -> dict[str, int]:
+def cell(restored: int) -> dict[str, Any]:
     return {"runs": restored, "restored": restored, "unnamed": 0}
 
 
