@@ -85,13 +85,12 @@ def free_of_mended(version: Version, bugs: Sequence[Bug]) -> str:
 
     It is run in the same way: who has ZooKeeper is not told to leave it.
     """
-    mended = [bug for bug in bugs if bug.fixed]
-    fixes = sorted({numbers(fixed) for bug in mended for fixed in bug.fixed} | {version.release})
+    fixes = sorted({numbers(fixed) for bug in bugs for fixed in bug.fixed} | {version.release})
     for release in fixes:
         kafka = ".".join(map(str, release))
         then = Version(id=kafka, build=Build(kafka=kafka), mode=version.mode)
         runs = release >= version.release and then.mode in versions.modes(release)
-        if runs and not any(bug.affects(then) for bug in mended):
+        if runs and not any(bug.affects(then) and bug.fixed_after(release) for bug in bugs):
             return kafka
     return ""
 
@@ -114,7 +113,8 @@ def known_by(made: Scenario, exhibit: Exhibit, has_it: Sequence[Version], shown:
     here = [f"run on {one.kafka}: {ran[one.kafka]}" for one in has_it if one.kafka in ran]
     rest = [one.kafka for one in has_it if one.kafka not in ran]
     status = exhibit.bug.status
-    how = f"no release to {status.looked_at} mends it" if status else "by the releases that got the fix"
+    unmended = status if status is not None and not exhibit.bug.fixed_after(has_it[-1].release) else None
+    how = f"no release to {unmended.looked_at} mends it" if unmended else "by the releases that got the fix"
     return "; ".join([*here, *([f"not run on {', '.join(rest)}: {how}"] if rest else [])])
 
 
@@ -199,7 +199,7 @@ def _of_brokers(made: Scenario, exhibit: Exhibit, affected: Sequence[Version], s
         "known_by": known_by(made, exhibit, affected, shown),
         "fixed_in": (fixed := list(bug.fixed_after(affected[-1].release))),
         "be_on": next(iter(fixed), ""),
-        "status": bug.status.as_json() if bug.status else None,
+        "status": bug.status.as_json() if bug.status and not fixed else None,
         "until_then": made.operator,
         "scenario": made.name,
         **_shown_on(made, exhibit, shown),

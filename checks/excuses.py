@@ -74,7 +74,12 @@ def _by_default(run: RunRecord, process: ProcessRecord) -> Settings:
 
 
 def _producers(run: RunRecord, finding: Finding) -> list[Settings]:
-    concerned = _concerned(run, finding, "producer")
+    """The settings of the producers that a finding names; of all if it names none. An application is one, too, if its
+    settings are those of its producer.
+    """
+    named = {row.process for row in finding.evidence if row.process}
+    within = [one for one in run.of_kind("processor") if one.name in named and IDEMPOTENCE in one.settings]
+    concerned = within or _concerned(run, finding, "producer")
     return [{**_by_default(run, process), **process.settings} for process in concerned]
 
 

@@ -509,6 +509,26 @@ TIME_STAMPS_BOUNDED: Final = Border(
     Side("3.9.1", "ServerLogConfigs.LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS_DEFAULT = Long.MAX_VALUE"),
     Side("4.0.0", "ServerLogConfigs.LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS_DEFAULT = 3600000"),
 )
+REASSIGNED_WHEN_ALL_IN_SYNC: Final = Border(
+    "3.8",
+    "KAFKA-15665",
+    Side("3.7.2", "PartitionReassignmentReplicas.maybeCompleteReassignment waits for the added replicas alone"),
+    Side("3.8.0", "PartitionReassignmentReplicas.maybeCompleteReassignment waits until all replicas are in sync"),
+)
+"""With KRaft a reassignment ends, and deletes the replicas that leave, when all that stay are in sync. It always does
+with ZooKeeper (KafkaController.areReplicasInIsr).
+"""
+REASSIGNED_WHEN_ADDED_IN_SYNC: Final = Border(
+    "4.3",
+    "KAFKA-19975",
+    Side("4.2.1", "PartitionReassignmentReplicas.maybeCompleteReassignment waits until all replicas are in sync"),
+    Side(
+        "4.3.0",
+        "PartitionReassignmentReplicas.maybeCompleteReassignment waits for the added replicas alone, unless more are "
+        "removed than added",
+    ),
+)
+"""From here on a reassignment ends when those that it adds are in sync, unless it removes more than it adds."""
 SMALLEST_SEGMENTS: Final = Border(
     "4.1",
     "KIP-1030",

@@ -10,6 +10,9 @@ did, and what the code does from there on. Where the release before lacks the wh
 bug stands with the bug, since nothing else is decided by it. Releases of KRaft before 3.3 count too: they had the code,
 although KRaft was not ready for production.
 
+A bug that was fixed may come back with a later change (`again`), which is a border too. The newest releases have it
+then, so it has fixed releases and a status.
+
 A bug without a fixed release of brokers has a status, its source, and the day of the look-up. It may be fixed in the
 source and in no release, in Kafka and not in a client, or be a known limitation that is to be documented. All others
 are open.
@@ -87,8 +90,8 @@ class Status:
 class Bug:
     """A bug that Kafka had or has.
 
-    Raises UsageError if it came with a line and not with a release, if two fixed releases are of one line, and for one
-    that is neither fixed nor says where it stands.
+    Raises UsageError if it came with a line and not with a release, if two fixed releases are of one line, for one that
+    is neither fixed nor says where it stands, and for one that came back before it was fixed.
     """
 
     id: str
@@ -101,8 +104,10 @@ class Bug:
     """The first release that has it: what the source of the release before says, and what its own says."""
     fixed: tuple[str, ...]
     """The first fixed release of each line that got the fix, oldest first; empty if no release of brokers mends it."""
+    again: Border | None = None
+    """Where it came back after it was fixed: from there on every release has it."""
     status: Status | None = None
-    """Of those that no release of brokers mends."""
+    """Of those that no release of brokers mends, or that came back."""
     whose: Literal["brokers", "Java clients"] = "brokers"
     """Whose releases these are."""
     commits: tuple[str, ...] = ()
@@ -126,8 +131,10 @@ class Bug:
         lines = [line_of(numbers(release)) for release in self.fixed]
         if lines != sorted(set(lines)):
             raise UsageError(f"{self.id}: one fixed release of each line, oldest first: {', '.join(self.fixed)}")
-        if bool(self.fixed) is (self.status is not None):
+        if self.again is None and bool(self.fixed) is (self.status is not None):
             raise UsageError(f"{self.id}: either the releases that fixed it, or its status")
+        if self.again is not None and not (self.status and self.fixed and self.again.release > numbers(self.fixed[-1])):
+            raise UsageError(f"{self.id}: what came back was fixed before, and has a status")
 
     def affects(self, version: Version) -> bool:
         """Whether the version has the bug."""
@@ -135,10 +142,17 @@ class Bug:
 
     def is_in(self, release: Release) -> bool:
         """Whether a release has the bug, in the mode that it is of."""
+        return self.is_back(release) or self._is_not_fixed(release)
+
+    def _is_not_fixed(self, release: Release) -> bool:
         return release >= self.since.release and not any(
             release >= fixed and (line_of(release) == line_of(fixed) or fixed == self._last_fix)
             for fixed in map(numbers, self.fixed)
         )
+
+    def is_back(self, release: Release) -> bool:
+        """Whether a release has it since it came back."""
+        return self.again is not None and release >= self.again.release
 
     @property
     def _last_fix(self) -> Release | None:
@@ -152,7 +166,8 @@ class Bug:
     @property
     def upgrade(self) -> str:
         """What to move to, in a sentence; "" if no release mends it."""
-        return f"Move {self.whose} to {', '.join(self.fixed)} or later." if self.fixed else ""
+        back = f", and not to {self.again.first} or later, where it is back" if self.again else ""
+        return f"Move {self.whose} to {', '.join(self.fixed)} or later{back}." if self.fixed else ""
 
     @property
     def releases(self) -> str:
@@ -161,13 +176,19 @@ class Bug:
         whose = "" if self.whose == "brokers" else f"{self.whose} "
         fixed = f"fixed in {', '.join(self.fixed)}"
         end = fixed if self.status is None else f"{self.status.state} (looked up {self.status.on})"
+        if self.again is not None:
+            end = f"{fixed}, back in {self.again.first}: {end}"
         return f"{mode}{whose}from {self.since.first} on, {end}"
 
     @property
     def came(self) -> str:
         """Since when it is there, and what the source of either side says, in a sentence each."""
         sides = (f"In {side.release} {side.code}." for side in (self.since.before, self.since.after))
-        return " ".join([f"It is there since {self.since.first} ({self.since.reason}).", *sides])
+        told = [f"It is there since {self.since.first} ({self.since.reason}).", *sides]
+        if self.again is not None:
+            told.append(f"It is back since {self.again.first} ({self.again.reason}).")
+            told += [f"In {side.release} {side.code}." for side in (self.again.before, self.again.after)]
+        return " ".join(told)
 
     @property
     def open(self) -> bool:

@@ -706,8 +706,8 @@ def _bugs(line: ReleaseLine, data: Data, whose: str) -> Iterator[BugOnPage]:
             touches=bug.touches,
             harm=harm_of(made),
             releases=tuple(version.kafka for version in has),
-            fixed=", ".join(bug.fixed_after(numbers(line.newest))),
-            status="" if bug.status is None else f"{bug.status.state} (looked up {bug.status.on})",
+            fixed=", ".join(fixed := bug.fixed_after(numbers(line.newest))),
+            status="" if bug.status is None or fixed else f"{bug.status.state} (looked up {bug.status.on})",
             shown=_shown(made, exhibit.affected, line, data),
             until_then=made.operator,
         )
@@ -730,14 +730,13 @@ def _in_mode(release: str, line: ReleaseLine) -> Version:
 def releases_free_of_mended(line: ReleaseLine, data: Data) -> list[str]:
     """The releases from a line's newest on, in the same mode, without any bug of brokers that some release mends."""
     bugs = [one.exhibit.bug for one in data.scenarios.values() if one.exhibit and one.exhibit.bug.whose == "brokers"]
-    mended = [bug for bug in bugs if bug.fixed]
     found = []
     for release in apache.releases():
         at = numbers(release)
         has_mode = at < KRAFT_ONLY.release if line.mode == "zookeeper" else at >= KRAFT_SINCE.release
         if at >= numbers(line.newest) and has_mode:
             then = _in_mode(release, line)
-            if not any(bug.affects(then) for bug in mended):
+            if not any(bug.affects(then) and bug.fixed_after(at) for bug in bugs):
                 found.append(release)
     return found
 

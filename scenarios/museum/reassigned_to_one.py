@@ -5,12 +5,30 @@ KRaft, until 3.8, it waited for the added replicas alone: the replicas that stay
 is only the replica that leaves, the reassignment ends as soon as the new one has caught up. The new replica is then
 alone in the ISR. The old one, which has every record too, is deleted.
 
+From 3.8 to 4.2 it waited for all replicas. Then a replica that is down for long and stays keeps a reassignment from its
+end, so from 4.3 on it waits for the added ones alone again, unless there are fewer of them than are removed
+(KAFKA-19975). The ISR is as large as before. The only other good copy is deleted all the same.
+
 Here two of three replicas are cut off, and the remaining one acknowledges a record. A fourth broker is to replace it,
-and that broker's disk then fails. From 3.8 on the reassignment waits for the replicas that stay. The first replica
-still exists, and leads with every record.
+and that broker's disk then fails. Where the reassignment waits for the replicas that stay, the first replica still
+exists, and leads with every record.
 """
 
-from harness.words import LOST, Basis, Border, Bug, ClusterPlan, Documented, Exhibit, Run, Side, ranges, scenario
+from harness.words import (
+    LOST,
+    Basis,
+    Border,
+    Bug,
+    BugStatus,
+    ClusterPlan,
+    Documented,
+    Exhibit,
+    Run,
+    Side,
+    Status,
+    ranges,
+    scenario,
+)
 
 KAFKA_15665 = Bug(
     id="KAFKA-15665",
@@ -28,6 +46,27 @@ KAFKA_15665 = Bug(
         ),
     ),
     fixed=("3.8.0",),
+    again=Border(
+        "4.3.0",
+        "KAFKA-19975",
+        Side("4.2.1", "PartitionReassignmentReplicas.maybeCompleteReassignment waits until all replicas are in sync"),
+        Side(
+            "4.3.0",
+            "PartitionReassignmentReplicas.maybeCompleteReassignment waits for the added replicas alone, unless "
+            "more are removed than added",
+        ),
+    ),
+    status=Status(
+        state=BugStatus.LIMITATION,
+        told="KAFKA-19975 has it so on purpose, and calls it safe: the ISR does not get smaller. What it does not say "
+        "is that the last other copy with every record is deleted while replicas that stay lack records.",
+        sources=(
+            "KAFKA-19975: pull request 21114 of apache/kafka",
+            "PartitionReassignmentReplicas.maybeCompleteReassignment in 4.3.1 and 4.4.0, which are alike",
+        ),
+        on="2026-11-28",
+        looked_at="4.4.0",
+    ),
     commits=("756f44a3e58",),
     mode="kraft",
 )
@@ -40,7 +79,7 @@ KAFKA_15665 = Bug(
     source="KAFKA-15665",
     operator="""Do not reassign a partition while a replica that stays is out of sync. Look at the ISR first
         (kafka-topics --describe --under-replicated-partitions), and bring back those replicas.""",
-    exhibit=Exhibit(bug=KAFKA_15665, affected=("3.5.1-kraft",), fixed=("3.9.2-kraft",)),
+    exhibit=Exhibit(bug=KAFKA_15665, affected=("3.5.1-kraft", "4.3.1"), fixed=("3.9.2-kraft", "4.2.2")),
     applies=ranges.KRAFT,
     cluster=ClusterPlan(
         brokers=(1, 2, 3, 4),

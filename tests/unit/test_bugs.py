@@ -71,6 +71,40 @@ def test_a_bug_is_fixed_or_says_where_it_stands_and_not_both() -> None:
             Bug(id="KAFKA-6", title="it bites", whom="you", since=first("3.3.0"), fixed=fixed, status=told)
 
 
+def test_a_bug_that_came_back_is_there_again() -> None:
+    again = Bug(
+        id="KAFKA-9",
+        title="it bites",
+        whom="you",
+        since=first("3.0.0"),
+        fixed=("3.8.0",),
+        again=Border("4.3.0", "KAFKA-10", Side("4.2.1", "it waits"), Side("4.3.0", "it does not")),
+        status=status(BugStatus.LIMITATION),
+    )
+    has = [kafka for kafka in ("2.8.2", "3.7.2", "3.8.0", "4.2.2", "4.3.0", "4.4.0") if again.affects(version(kafka))]
+    assert has == ["3.7.2", "4.3.0", "4.4.0"]
+    assert again.fixed_after((3, 7, 2)) == ("3.8.0",)
+    assert again.fixed_after((4, 3, 0)) == ()
+    assert "fixed in 3.8.0, back in 4.3.0: a known limitation" in again.releases
+    assert again.came.endswith("It is back since 4.3.0 (KAFKA-10). In 4.2.1 it waits. In 4.3.0 it does not.")
+    assert again.upgrade == "Move brokers to 3.8.0 or later, and not to 4.3.0 or later, where it is back."
+
+
+@pytest.mark.parametrize(("fixed", "back"), [((), "4.3.0"), (("3.8.0",), "3.7.0")])
+def test_what_comes_back_was_there_and_fixed(fixed: tuple[str, ...], back: str) -> None:
+    border = Border(back, "KAFKA-10", Side("3.6.0", "it waits"), Side(back, "it does not"))
+    with pytest.raises(UsageError, match="what came back was fixed before"):
+        Bug(
+            id="KAFKA-9",
+            title="it bites",
+            whom="you",
+            since=first("3.0.0"),
+            fixed=fixed,
+            again=border,
+            status=status(BugStatus.LIMITATION),
+        )
+
+
 def test_since_when_a_bug_is_there_has_a_source_on_both_sides() -> None:
     told: dict[str, Any] = {"id": "KAFKA-8", "title": "it bites", "whom": "you", "fixed": ("3.1.0",)}
     with pytest.raises(TypeError, match="since"):
@@ -137,6 +171,8 @@ def test_of_the_bugs_that_no_release_mends_those_are_open_that_nobody_knows() ->
     }
     assert stands["KAFKA-17375"] is BugStatus.UNRELEASED
     assert stands["KAFKA-20716"] is BugStatus.LIMITATION
+    assert stands["KAFKA-15665"] is BugStatus.LIMITATION
+    assert bugs["KAFKA-15665"].again is not None
     assert bugs["KAFKA-20716"].also_known_as == ("KAFKA-7408",)
     assert stands["KAFKA-17754"] is BugStatus.IN_A_CLIENT
     assert "Jepsen" in bugs["KAFKA-17754"].credit

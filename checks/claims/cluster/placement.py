@@ -146,11 +146,15 @@ def reassignment_stalls(evidence: RunEvidence) -> Judged:
 @claim(
     "reassignment-adds-before-it-removes",
     source="KafkaController.onPartitionReassignment (0.8.2.2 to 3.9.2), "
-    "PartitionReassignmentReplicas (3.9.2, 4.3.1); KIP-455, KAFKA-15665",
+    "PartitionReassignmentReplicas (3.7.2, 3.9.2, 4.3.1); KIP-455, KAFKA-15665, KAFKA-19975",
     basis=Basis.SOURCE,
 )
 def reassignment_adds_before_it_removes(evidence: RunEvidence) -> Judged:
-    """A reassignment adds replicas first, and removes old ones only when all that stay are in sync."""
+    """A reassignment adds replicas first, and removes old ones only when all that stay are in sync.
+
+    With KRaft, before 3.8 and from 4.3 on, those that are added have to be in sync; from 4.3 on all that stay, if more
+    are removed than added.
+    """
     rows, wrong = [], []
     for move in _moves(evidence.run_state):
         for before, after in pairwise((move.before, *move.states)):
@@ -159,9 +163,19 @@ def reassignment_adds_before_it_removes(evidence: RunEvidence) -> Judged:
                 continue
             stated = {"replicas_before": list(before.replicas or ()), "replicas": list(after.replicas or ())}
             rows.append(move.row() | stated | {"at_ns": after.at_ns, "isr": list(after.isr)})
-            removed_in_sync = new < old and new <= set(after.isr)
+            removed_in_sync = new < old and _to_be_in_sync(evidence.run, before, new) <= set(after.isr)
             wrong += [] if new > old or removed_in_sync else rows[-1:]
     return judged(rows, wrong, plural(len(rows), "change") + " of an assignment", "no assignment changed")
+
+
+def _to_be_in_sync(run: RunRecord, before: Partition, stay: set[int]) -> set[int]:
+    """Which replicas have to be in sync before a reassignment removes the others."""
+    release = release_of(run)
+    since_all, since_added = borders.REASSIGNED_WHEN_ALL_IN_SYNC.release, borders.REASSIGNED_WHEN_ADDED_IN_SYNC.release
+    if run.mode == "zookeeper" or since_all <= release < since_added:
+        return stay
+    fewer = len(before.adding or ()) < len(before.removing or ())
+    return stay if release >= since_added and fewer else stay & set(before.adding or ())
 
 
 @claim(

@@ -159,6 +159,34 @@ class TestReassignment:
         assert judged("reassignment-adds-before-it-removes", *events).outcome == outcome
 
     @pytest.mark.parametrize(
+        ("kafka", "mode", "only_added", "fewer"),
+        [
+            ("3.9.2", "zookeeper", CONTRADICTED, CONTRADICTED),
+            ("3.7.2", "kraft", HELD, HELD),
+            ("3.8.0", "kraft", CONTRADICTED, CONTRADICTED),
+            ("4.2.2", "kraft", CONTRADICTED, CONTRADICTED),
+            ("4.3.0", "kraft", HELD, CONTRADICTED),
+        ],
+    )
+    def test_who_has_to_be_in_sync_before_others_are_removed(
+        self, kafka: str, mode: str, only_added: str, fewer: str
+    ) -> None:
+        """Of 1, 2 and 3 only 1 is in sync; 4 takes its place, or that of 1 and 2."""
+        run = {"kafka": kafka, "mode": mode}
+        for leaves, outcome in (((1,), only_added), ((1, 2), fewer)):
+            stay = tuple(sorted({2, 3, 4} - set(leaves)))
+            asked = Reassign(topic="t", partition=0, replicas=stay, by="AlterPartitionReassignments")
+            events: list[Timed] = [
+                (5, state(0, (1, 2, 3), (1,), 1)),
+                (10, asked),
+                (11, state(1, (2, 3, 4, 1), (1,), 1, adding=(4,), removing=leaves)),
+                (12, state(2, stay, (4,), 4)),
+            ]
+            assert judged("reassignment-adds-before-it-removes", *events, run=run).outcome == outcome
+            none = [*events[:3], (12, state(2, stay, (stay[0],), stay[0]))]
+            assert judged("reassignment-adds-before-it-removes", *none, run=run).outcome == CONTRADICTED
+
+    @pytest.mark.parametrize(
         ("events", "outcome"),
         [
             (DONE, HELD),

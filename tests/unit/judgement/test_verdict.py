@@ -435,6 +435,18 @@ def test_a_duplicate_of_the_idempotent_producer_is_not_excused_by_another() -> N
     assert judge(run(processes=processes), PROVED, found("lost-write", "duplicate")).verdict == "unexpected"
 
 
+def test_a_duplicate_of_an_application_goes_by_its_own_producer() -> None:
+    """A load beside it is idempotent."""
+    for idempotent, expected in (("false", "as-documented"), ("true", "unexpected")):
+        processes = [
+            {"name": "processor-1", "kind": "processor", "settings": {"enable.idempotence": idempotent}},
+            {"name": "producer-2", "kind": "producer", "settings": {"enable.idempotence": "true"}},
+            RUN["processes"][1],
+        ]
+        findings = in_flight("lost-write", "duplicate", process="processor-1")
+        assert judge(run(processes=processes), PROVED, findings).verdict == expected
+
+
 # A documented loss seen from another side
 
 
