@@ -46,6 +46,8 @@ KAFKA_9254 = Bug(
     commits=("790a39e353d", "ca4eaa9255f"),
 )
 PASS = "Log cleanup completed"
+LOG_MANAGER = ("kafka.log.LogManager", "org.apache.kafka.storage.internals.log.LogManager")
+"""Up to 4.3, and from 4.4 on."""
 DELETED = "due to retention time 10000ms breach"
 LIMIT_S = 60.0
 """The first pass is 30 s after a broker's start, later ones each second here."""
@@ -62,7 +64,7 @@ LIMIT_S = 60.0
     applies=ranges.DYNAMIC_BROKER_SETTINGS,
     cluster=ClusterPlan(
         settings={"log.retention.ms": "10000", "log.retention.check.interval.ms": "1000"},
-        trace=("kafka.log.LogManager",),
+        trace=LOG_MANAGER,
     ),
     topic=TopicPlan(settings={"retention.ms": "-1"}),
     documented=[

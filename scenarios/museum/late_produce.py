@@ -23,6 +23,7 @@ from harness.words import (
     Partition,
     Run,
     Side,
+    Target,
     TopicPlan,
     VersionRange,
     ranges,
@@ -67,24 +68,34 @@ def late_produce(run: Run, taken: VersionRange) -> None:
     run.create_topic(plan)
     t, beside = Partition(plan.name, 0), Partition(plan.name, 1)
     run.send(t, 2)
-    before, _ = run.log_end_and_high_watermark(other, t)
+    with (
+        run.transaction() as known
+    ):  # a producer that has no connection yet to t's leader sends nothing while it is cut off
+        known.send(t)
+    before = _grown(run, other, t, 4, "both records, that of the transaction and its marker are there")
 
     with run.transaction(commit=False) as aborted:
         aborted.send(beside)
         run.cut_clients(other)
         aborted.send(t, must=False)
     run.require("the transaction is aborted", aborted.ended is not None and aborted.ended.outcome == "ok")
+    marked = _grown(run, other, t, before + 1, "the marker of the abort is there")
     run.copy_replicas("aborted")
     run.heal_network()
     if taken.holds(run.version):
-        run.wait_files(
-            "the record has arrived",
-            lambda: run.log_end_and_high_watermark(other, t)[0] > before,
-            lambda: str(run.log_end_and_high_watermark(other, t)),
-            LATE_S,
-        )
+        _grown(run, other, t, marked + 1, "the record has arrived")
     run.send(t, 3)
     run.watch_ends(t, WATCHED_S)
+
+
+def _grown(run: Run, leader: Target, t: Partition, least: int, what: str) -> int:
+    """Wait until the log goes to an offset at least; to which it goes."""
+
+    def end() -> int:
+        return run.log_end_and_high_watermark(leader, t)[0]
+
+    run.wait_files(what, lambda: end() >= least, lambda: f"the log ends at {end()}", LATE_S)
+    return end()
 
 
 scenario(

@@ -83,6 +83,7 @@ LIMIT_S = 60.0
                 "batch.size": "16384",
                 "max.in.flight.requests.per.connection": "1",
                 "send.buffer.bytes": "16384",
+                "linger.ms": "0",  # the default before 4.0; delivery.timeout.ms may not be less than this and the next
                 "request.timeout.ms": str(int(EXPIRES_S * 1000)),
                 "delivery.timeout.ms": str(int(EXPIRES_S * 1000)),
             },
