@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 from checks.anomaly import DELIVERY
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, MemberCommit, Processing, RunEvidence, claim
@@ -34,6 +34,7 @@ SPARK = "Spark documentation, Structured Streaming Programming Guide: output sin
 NAMED = 20
 """Inputs that a row names."""
 NOTHING = "no application was killed at a crash point, or nobody read its inputs and its output to their ends"
+NOBODY_LATE: Final = "nobody asked a coordinator to commit late"
 NEVER = "no application stood at a crash point, or nobody read its inputs and its output to their ends"
 
 
@@ -304,6 +305,13 @@ def store_crash_skips_what_it_lost(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, f"{inputs} never processed, of {sum(len(row['lost']) for row in rows)} lost", NOTHING)
 
 
+NEVER_ASKED: Final = "_FATAL"
+"""The error of a commit that no coordinator was asked for. librdkafka answers so by itself once its consumer has a
+fatal error (rd_kafka_cgrp_offsets_commit: "Commits are not allowed when a fatal error has been raised"), for example
+since a heartbeat was told FENCED_INSTANCE_ID (rd_kafka_cgrp_handle_Heartbeat). A commit that the coordinator refuses
+has the coordinator's own error (rd_kafka_handle_OffsetCommit)."""
+
+
 @dataclass(frozen=True, slots=True)
 class LateCommit:
     """What a member tried to commit when another one had committed offsets of its partition."""
@@ -319,11 +327,14 @@ class LateCommit:
 
 
 def late_commits(evidence: RunEvidence) -> list[LateCommit]:
-    """Of each member that stood still at a crash point the next commit, if another one had committed meanwhile."""
+    """Of each member that stood still at a crash point the next commit that it asked of a coordinator, if another one
+    had committed meanwhile.
+    """
     found: list[LateCommit] = []
     for point in of(evidence.run_state.events, CrashPoint):
         commits = evidence.member_commits(point.topic, point.partition)
-        own = [one for one in commits if one.process == point.process and one.invoked_ns > point.at_ns]
+        asked = (one for one in commits if one.process == point.process and one.error != NEVER_ASKED)
+        own = [one for one in asked if one.invoked_ns > point.at_ns]
         if own:
             since = [one for one in commits if point.at_ns < one.invoked_ns < own[0].invoked_ns and one.outcome == OK]
             owners = frozenset(one.process for one in since if one.process != point.process)
@@ -340,9 +351,9 @@ def late_commit_refused(evidence: RunEvidence) -> Judged:
     """The offsets that a member commits when its partition has another owner are refused.
 
     The member stood still at a crash point, another application committed offsets of the partition meanwhile, and then
-    the first one tried to commit its own.
+    the first one asked the coordinator to commit its own. What librdkafka refuses by itself nobody has asked for.
     """
     rows = [late.row() for late in late_commits(evidence)]
     wrong = [row for row in rows if row["outcome"] == OK]
     errors = ", ".join(sorted({row["error"] for row in rows if row["error"]}))
-    return judged(rows, wrong, f"{plural(len(rows), 'late commit')} ({errors or 'no error'})", "nobody committed late")
+    return judged(rows, wrong, f"{plural(len(rows), 'late commit')} ({errors or 'no error'})", NOBODY_LATE)

@@ -269,6 +269,10 @@ OWN, OTHER = "processor-1", "processor-2"
         ([commit(OTHER, 2, "info", "_TIMED_OUT"), commit(OWN, 3, "info", "ILLEGAL_GENERATION")], NOT_OBSERVED),
         # It committed before it stood still, or never again.
         ([commit(OWN, 0), commit(OTHER, 2)], NOT_OBSERVED),
+        # No coordinator was asked.
+        ([commit(OTHER, 2), commit(OWN, 3, "info", "_FATAL")], NOT_OBSERVED),
+        ([commit(OTHER, 2), commit(OWN, 3, "fail", "_FATAL")], NOT_OBSERVED),
+        ([commit(OTHER, 2), commit(OWN, 3, "info", "FENCED_INSTANCE_ID"), commit(OWN, 4, "info", "_FATAL")], HELD),
         # When it is a member again it may commit.
         ([commit(OTHER, 2), commit(OWN, 3, "info", "ILLEGAL_GENERATION"), commit(OWN, 4)], HELD),
     ],
@@ -291,8 +295,9 @@ REMOVED, REPLACED_INSTANCE = "late-commit-of-removed-member-unknown", "late-comm
         ("ILLEGAL_GENERATION", False, CONTRADICTED, NOT_OBSERVED),
         (None, False, CONTRADICTED, NOT_OBSERVED),
         ("FENCED_INSTANCE_ID", True, NOT_OBSERVED, HELD),
-        ("_FATAL", True, NOT_OBSERVED, HELD),
-        ("_FATAL", False, CONTRADICTED, NOT_OBSERVED),
+        # librdkafka refused it by itself: no coordinator was asked.
+        ("_FATAL", True, NOT_OBSERVED, NOT_OBSERVED),
+        ("_FATAL", False, NOT_OBSERVED, NOT_OBSERVED),
         ("UNKNOWN_MEMBER_ID", True, NOT_OBSERVED, CONTRADICTED),
         (None, True, NOT_OBSERVED, CONTRADICTED),
     ],
