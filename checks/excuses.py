@@ -13,9 +13,10 @@ from typing import Final
 
 from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
+from checks.processed_again import limits_of, outputs_of, reason_of
 from checks.settings import releases_of_controller, unclean_elections_on
 from evidence.borders import ELIGIBLE_LEADERS_SUPPORTED, LEADER_EPOCHS, java_is_idempotent_by_default
-from evidence.events import NO_LEADER, Broker, Container, CrashPoint, Log, Step, of
+from evidence.events import NO_LEADER, Broker, Container, Log, Step, of
 from evidence.findings import Finding, Row
 from evidence.node_releases import asks_by_epoch_at, speaks_epochs_at
 from evidence.nodes import broker
@@ -135,50 +136,45 @@ COMMIT_FIRST: Final = frozenset({"commit-then-process", "share-accept-then-proce
 """Programs of applications that repeat no input: what they have processed was committed, or accepted, before."""
 APPLICATIONS: Final = ("application", "share application")
 """Steps that start one; they name its program."""
-MEMBER_MS: Final = 6_000
-"""The shortest session of a member that brokers allow (group.min.session.timeout.ms)."""
+PROCESSED_AGAIN: Final = (
+    "without transactions a pipeline processes again what a member had in its hand, and not committed"
+)
+AGAIN_BY_MACHINE: Final = (
+    "a member may have lost what it had in its hand, for within one session the machine stood still, or some process "
+    "waited for a CPU, for half of it"
+)
+"""That is a doubt (judgement/policy.py)."""
 
 
 def processed_at_least_once(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """No pipeline concerned uses transactions, and each input may have been in the hand of a member that lost it."""
-    exact = any("transactional.id" in one.settings for one in _concerned(run, finding, "processor"))
-    if exact or not (run_state is None or lost_in_hand(run_state, finding)):
+    members = _concerned(run, finding, "processor")
+    if any("transactional.id" in one.settings for one in members):
         return None
-    return "without transactions a pipeline processes again what a member had in its hand, and not committed"
+    return PROCESSED_AGAIN if run_state is None else _lost_in_hand(run, members, run_state, finding)
 
 
-def lost_in_hand(run_state: RunState, finding: Finding) -> bool:
-    """Whether each input of a finding may have been in the hand of a member that lost it: its program does not commit
-    first, something may have taken a member's life or its partition, and it was handed over as often as it was
-    processed (Kafka documentation, Design: message delivery semantics).
+def _lost_in_hand(
+    run: RunRecord, members: Sequence[ProcessRecord], run_state: RunState, finding: Finding
+) -> str | None:
+    """Why each input of a finding may have been in the hand of a member that lost it: its program does not commit
+    first, something may have taken a member's life or its partition shortly before the input was processed again
+    (checks/processed_again.py), and it was handed over as often as it was processed (Kafka documentation, Design:
+    message delivery semantics). None if nothing explains that.
     """
     programs = {step.detail.get("program") for step in of(run_state.events, Step) if step.name in APPLICATIONS}
-    if (programs and programs <= COMMIT_FIRST) or not _members_disturbed(run_state):
-        return False
-    return all(handed_as_often(row) for row in finding.evidence)
+    if (programs and programs <= COMMIT_FIRST) or not all(handed_as_often(row) for row in finding.evidence):
+        return None
+    reason = reason_of(run_state, finding, limits_of(run, [one.settings for one in members]))
+    return {"disturbed": PROCESSED_AGAIN, "machine": AGAIN_BY_MACHINE, None: None}[reason]
 
 
 def handed_as_often(row: Row) -> bool:
     """Whether an input was handed to members as often as it was processed, or nobody knows how often it was. Of one
     output that its producer wrote twice that is the producer's doing (`duplicate`).
     """
-    handed, outputs = row.detail.get("handed"), row.detail.get("outputs", ())
-    made = {str(one.get("output", number)) for number, one in enumerate(outputs)}
-    return not isinstance(handed, int) or len(made) <= handed
-
-
-def _members_disturbed(run_state: RunState) -> bool:
-    """Whether a member may have lost its life or its partition: by a fault, because it stood still, because another one
-    came or left, or because the machine held it up for as long as a session.
-    """
-    started = [step for step in of(run_state.events, Step) if step.name in APPLICATIONS and step.phase == "begin"]
-    acted = run_state.faults or of(run_state.events, CrashPoint) or len(started) > 1
-    ended = any(event.action in ENDS for event in of(run_state.events, Container))
-    return bool(acted) or ended or run_state.held_up_ns((0, run_state.end_ns)) >= MEMBER_MS * 1_000_000
-
-
-ENDS: Final = ("die", "kill", "stop", "oom", "pause")
-"""What the engine tells of a container that was up, and is not any more."""
+    handed = row.detail.get("handed")
+    return not isinstance(handed, int) or len(outputs_of(row)) <= handed
 
 
 def counted_at_least_once(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:

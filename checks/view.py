@@ -11,7 +11,7 @@ is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -142,7 +142,7 @@ class Membership(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberStep:
-    """A member of a group was given this partition, was told of its loss, or committed an offset of it for sure."""
+    """A member of a group was given this partition, was told of its loss, or committed an offset of it."""
 
     process: str
     of: Membership
@@ -266,7 +266,10 @@ class PartitionView:
     pipelines: tuple[Pipeline, ...] = ()
     """The applications of the run, which may all work on this partition."""
     members: tuple[MemberStep, ...] = ()
-    """What members of groups were given and committed, in the order of its end. Of groups that a coordinator leads."""
+    """What members of groups were given and committed for sure, in the order of its end. Of groups that a coordinator
+    leads."""
+    unknown_commits: tuple[MemberStep, ...] = ()
+    """What they tried to commit, and nobody knows whether it was taken. Such a commit may still be taken later."""
     shares: tuple[ShareStep, ...] = ()
     """What members of share groups were given, and said of it, in order."""
     unordered: frozenset[int] = frozenset()
@@ -508,6 +511,7 @@ def view_of(
         ),
         pipelines=pipelines,
         members=member_steps(table, groups, endings) if groups else (),
+        unknown_commits=unknown_commits(table, groups, endings) if groups else (),
         shares=share_steps(_of(table, *KINDS).to_pylist()),
         settled=settled,
         elsewhere=elsewhere,
@@ -529,27 +533,50 @@ def closed_of(operations: pa.Table) -> dict[str, int]:
 
 
 def member_steps(table: pa.Table, groups: Mapping[str, Membership], endings: Endings | None) -> tuple[MemberStep, ...]:
-    """What members of groups were given and committed. `groups` names the group of each process that is in one."""
+    """What members of groups were given, and committed for sure. `groups` names the group of each process that is in
+    one.
+    """
     rows = _of(table, schema.ASSIGN, schema.REVOKE, schema.OFFSETS)
-    ok, completed_ns = _is(rows, "outcome", schema.OK), _ints(rows, "completed_ns")
-    if endings is not None:
-        ok, _, completed_ns = _ended(rows, ok, ~ok, completed_ns, endings)
+    ok, _, completed_ns = _outcomes(rows, endings)
+    steps = _member_steps(rows, groups, completed_ns, ok | ~_is(rows, "kind", schema.OFFSETS))
+    return tuple(sorted(steps, key=lambda step: step.completed_ns))
+
+
+def unknown_commits(
+    table: pa.Table, groups: Mapping[str, Membership], endings: Endings | None
+) -> tuple[MemberStep, ...]:
+    """The commits of members of which nobody knows whether they were taken, nor when: the time of their completion is
+    never.
+    """
+    rows = _of(table, schema.OFFSETS)
+    ok, fail, completed_ns = _outcomes(rows, endings)
+    return tuple(_member_steps(rows, groups, np.full_like(completed_ns, NEVER_NS), ~ok & ~fail))
+
+
+def _outcomes(rows: pa.Table, endings: Endings | None) -> tuple[Bools, Bools, Ints]:
+    """Which rows ended well and which did not, and when."""
+    ok, fail = _is(rows, "outcome", schema.OK), _is(rows, "outcome", schema.FAIL)
+    completed_ns = _ints(rows, "completed_ns")
+    return (ok, fail, completed_ns) if endings is None else _ended(rows, ok, fail, completed_ns, endings)
+
+
+def _member_steps(
+    rows: pa.Table, groups: Mapping[str, Membership], completed_ns: Ints, which: Bools
+) -> Iterator[MemberStep]:
+    """Some rows of members of groups as steps."""
     invoked_ns, offset, generation = _ints(rows, "invoked_ns"), _ints(rows, "offset"), _ints(rows, "count")
     names = zip(rows["process"].to_pylist(), rows["kind"].to_pylist(), strict=True)
-    steps = [
-        MemberStep(
-            process=process,
-            of=groups[process],
-            kind=kind,
-            invoked_ns=int(invoked_ns[row]),
-            completed_ns=int(completed_ns[row]),
-            offset=int(offset[row]),
-            generation=int(generation[row]),
-        )
-        for row, (process, kind) in enumerate(names)
-        if process in groups and (kind != schema.OFFSETS or ok[row])
-    ]
-    return tuple(sorted(steps, key=lambda step: step.completed_ns))
+    for row, (process, kind) in enumerate(names):
+        if process in groups and which[row]:
+            yield MemberStep(
+                process=process,
+                of=groups[process],
+                kind=kind,
+                invoked_ns=int(invoked_ns[row]),
+                completed_ns=int(completed_ns[row]),
+                offset=int(offset[row]),
+                generation=int(generation[row]),
+            )
 
 
 def settled_steps(steps: Steps | None, names: Sequence[str], settled: Settled) -> Steps | None:
@@ -566,10 +593,7 @@ def _steps(table: pa.Table, processes: pa.Array, endings: Endings | None, *, non
     """The steps in some rows; None if there are no rows, unless it is known that there are none (`none` is false)."""
     if none and not len(table):
         return None
-    ok, fail = _is(table, "outcome", schema.OK), _is(table, "outcome", schema.FAIL)
-    completed_ns = _ints(table, "completed_ns")
-    if endings is not None:
-        ok, fail, completed_ns = _ended(table, ok, fail, completed_ns, endings)
+    ok, fail, completed_ns = _outcomes(table, endings)
     return Steps(
         offset=_ints(table, "offset"),
         value=value_of(_ints(table, "producer"), _ints(table, "sequence")),

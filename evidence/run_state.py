@@ -22,6 +22,7 @@ All times are CLOCK_MONOTONIC nanoseconds, as the events have them.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -286,12 +287,18 @@ class RunState:
         """For how much of a time the machine stood still, or some process waited for a CPU. Of a slice that lies in it
         in part as much as that part lasts is taken for waiting, since nobody knows when in the slice it was.
         """
-        held_ns = overlap_ns(one, self.still)
-        for begin_ns, end_ns, waited_ns in self.waits:
-            part = (max(begin_ns, one[0]), min(end_ns, one[1]))
-            if part[0] < part[1]:
-                held_ns += min(waited_ns, part[1] - part[0] - overlap_ns(part, self.still))
-        return held_ns
+        return _held_up_ns(one, self.still, self.waits)
+
+    def held_up_since(self, span_ns: int) -> Iterator[Span]:
+        """When each slice with some waiting, and each stillness, began, and for how much of so long a time from then on
+        the machine stood still, or some process waited for a CPU.
+        """
+        begun = [begin_ns for begin_ns, _, _ in self.waits]
+        waited = {begin_ns for begin_ns, _, waited_ns in self.waits if waited_ns}
+        for begin_ns in sorted(waited | {begin_ns for begin_ns, _ in self.still}):
+            one = (begin_ns, begin_ns + span_ns)
+            near = self.waits[max(bisect_right(begun, one[0]) - 1, 0) : bisect_left(begun, one[1])]
+            yield begin_ns, _held_up_ns(one, self.still, near)
 
     @cached_property
     def busy(self) -> float:
@@ -339,6 +346,16 @@ class RunState:
         return any(
             one.value == ALIVE and one.begin_ns <= at_ns < one.end_ns for one in self.registrations.get(node, ())
         )
+
+
+def _held_up_ns(one: Span, still: Sequence[Span], waits: Iterable[tuple[int, int, int]]) -> int:
+    """For how much of a time the machine stood still, or some process waited for a CPU, by these slices of time."""
+    held_ns = overlap_ns(one, still)
+    for begin_ns, end_ns, waited_ns in waits:
+        part = (max(begin_ns, one[0]), min(end_ns, one[1]))
+        if part[0] < part[1]:
+            held_ns += min(waited_ns, part[1] - part[0] - overlap_ns(part, still))
+    return held_ns
 
 
 def _slices(told: Iterable[Waits]) -> Iterator[tuple[int, int, int]]:

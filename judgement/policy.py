@@ -28,7 +28,7 @@ are reported and do not fail a run; the catalogue of anomalies says which, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,7 +36,7 @@ from msgspec.structs import replace
 
 from checks import claims
 from checks.catalogue import LOST_WRITE, METADATA, consequence, permitted
-from checks.excuses import REORDERED, RETRIED
+from checks.excuses import AGAIN_BY_MACHINE, PROCESSED_AGAIN, REORDERED, RETRIED
 from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Configuration, of
 from evidence.findings import ClaimResult, Finding, Findings
@@ -256,7 +256,11 @@ def classify(
         undocumented=undocumented,
         out_of_bounds=() if stated.observed else tuple(_out_of_bounds(run, run_state, others, named)),
         losses=tuple(losses.undocumented(run, run_state, told)),
-        loss_doubts=(*losses.unnamed(run, others if held else ()), *_unlisted(undocumented)),
+        loss_doubts=(
+            *losses.unnamed(run, others if held else ()),
+            *_unlisted(undocumented),
+            *_by_machine(undocumented),
+        ),
     )
 
 
@@ -271,15 +275,27 @@ def _out_of_bounds(
 
 
 def _unlisted(undocumented: Iterable[tuple[Finding, str | None]]) -> Iterator[str]:
-    """A doubt for each permitted repetition that lists some of its records only: whether the others were in flight when
-    something happened cannot be told.
+    """A doubt for each permitted repetition that lists some of its records only: whether the others have that excuse
+    cannot be told.
     """
     for one, excuse in undocumented:
-        if excuse in (RETRIED, REORDERED) and not one.whole:
-            yield (
-                f"{one.anomaly}: {len(one.evidence)} of {one.count} in {one.place} are listed; whether the others were "
-                "in flight when something happened cannot be told"
-            )
+        if excuse in UNLISTED and not one.whole:
+            listed = f"{one.anomaly}: {len(one.evidence)} of {one.count} in {one.place} are listed"
+            yield f"{listed}; whether the others {UNLISTED[excuse]} cannot be told"
+
+
+def _by_machine(undocumented: Iterable[tuple[Finding, str | None]]) -> Iterator[str]:
+    """A doubt for each repetition that nothing explains but the machine."""
+    yield from (f"{one.named_summary}; {excuse}" for one, excuse in undocumented if excuse == AGAIN_BY_MACHINE)
+
+
+UNLISTED: Final[Mapping[str | None, str]] = {
+    RETRIED: "were in flight when something happened",
+    REORDERED: "were in flight when something happened",
+    PROCESSED_AGAIN: "followed something that disturbed a member",
+    AGAIN_BY_MACHINE: "followed something that disturbed a member",
+}
+"""What is to be known of each occurrence that an excuse covers."""
 
 
 def _contradicted_files(run: RunRecord, run_state: RunState, findings: Findings) -> list[str]:

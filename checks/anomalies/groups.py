@@ -17,6 +17,12 @@ back on purpose, and committed there, looks like a group that lost its offset: s
 So only of a group without members it is known that nobody has committed more. No process of the run is in such a group,
 and no step names it but those that commit and ask for offsets. A commit that was begun may have been taken.
 
+A commit that nobody answered may be taken later than one that was sent after it. A broker answers the requests of one
+connection one after the other, and those of several connections in any order. What it has received of a connection that
+is gone it carries out all the same, and finds that out when it answers (SocketServer.processCompletedReceives mutes one
+connection, and its sendResponse warns of "a channel for which there is no open connection"). So an earlier offset is no
+regression if it may be that commit.
+
 An error is no answer. A coordinator that had acknowledged a commit is unavailable if it gives no answer for at least
 `SILENT_NS` in which it might have. It is asked again and again, with pauses, so an answer is not missed. It might have
 answered while one and the same broker led the group's partition of offsets, was up and registered, and no fault struck
@@ -72,19 +78,42 @@ def _by_group(run_state: RunState) -> Iterator[tuple[Evidence, list[OffsetAnswer
 
 
 def _worse(run_state: RunState, is_worse: Callable[[int | None, int], bool]) -> list[Evidence]:
-    """Of each group and partition the first answer that is worse than what is known to be committed, with that."""
+    """Of each group and partition the first answer that is worse than what is known to be committed, with that. An
+    answer with the offset of a commit that was begun before and never acknowledged is not: it may have come late.
+    """
     found = []
     for about, told in _by_group(run_state):
         known: OffsetAnswer | OffsetCommit | None = None
+        late = _never_acknowledged(run_state, about, told)
         for one in told:
             if _is_error(one):
                 continue
+            if any(begun_ns <= one.at_ns and offset == one.offset for begun_ns, offset in late):
+                known = one
             if isinstance(one, OffsetAnswer) and known and is_worse(one.offset, known.offset or 0):
                 before = {"offset": known.offset, "kind": known.kind, "at_ns": known.at_ns}
                 found.append(about | {"committed": before, "answered": one.offset, "at_ns": one.at_ns})
                 break
             known = known if one.offset is None else one
     return found
+
+
+def _never_acknowledged(
+    run_state: RunState, about: Evidence, told: Sequence[OffsetAnswer | OffsetCommit]
+) -> list[tuple[int, int]]:
+    """When each commit of a group's offset was begun that was never acknowledged, and its offset. An acknowledgement is
+    that of the last one with its offset.
+    """
+    begun = [
+        (step.at_ns, step.detail["offset"])
+        for step in _commits_begun(run_state, about)
+        if step.phase == "begin" and "offset" in step.detail
+    ]
+    for commit in (one for one in told if isinstance(one, OffsetCommit)):
+        sent = [one for one in begun if one[0] <= commit.at_ns and one[1] == commit.offset]
+        if sent:
+            begun.remove(sent[-1])
+    return begun
 
 
 @anomaly("committed-offset-lost", source=OFFSETS_DOC, basis=Basis.DOCUMENTATION, reads=(GROUPS,))
@@ -181,11 +210,13 @@ def _behind(view: PartitionView, files: GroupFiles) -> Iterator[Evidence]:
     """Each stay of a member with the partition that began before the offset which its group had committed last."""
     members = [one for one in view.members if one.process not in files.elsewhere]
     commits = [one for one in members if one.kind == schema.OFFSETS]
+    unknown = [one for one in view.unknown_commits if one.process not in files.elsewhere]
     for number, stay in enumerate(members):
         if stay.kind == schema.ASSIGN and stay.process not in view.torn:
             later = (one for one in members[number + 1 :] if one.process == stay.process and one.kind != schema.OFFSETS)
             until_ns = next((one.completed_ns for one in later), NEVER_NS)
             own = [one for one in commits if one.of.group == stay.of.group]
+            own += [one for one in unknown if one.of.group == stay.of.group]
             found = _began_behind(view, stay, until_ns, own)
             yield from () if found is None else (found,)
 
@@ -196,22 +227,27 @@ def _began_behind(
     """A stay as evidence, if it began before the offset that was committed last, and came to that offset again.
 
     A commit counts as the last one if it was acknowledged before the member was given the partition. Whatever was
-    acknowledged from its sending on may have been taken after it. The record before the offset has to be the one that
-    was read there before the commit: where it is another one the log was cut off, and the offset was out of range.
+    acknowledged from its sending on may have been taken after it, and so may what was sent before the member read and
+    nobody answered. The record before the offset has to be the one that was read there before the commit: where it is
+    another one the log was cut off, and the offset was out of range.
     """
     polls, known = view.polls, [one for one in commits if one.completed_ns < _asked_at(stay)]
     if not known or stay.process not in view.processes:
         return None
-    last = max(known, key=lambda one: one.completed_ns)
-    committed = min(one.offset for one in commits if one.completed_ns >= last.invoked_ns)
     mine = polls.good & (polls.process == view.processes.index(stay.process))
     given = mine & (polls.completed_ns > stay.completed_ns) & (polls.completed_ns < until_ns)
+    if not given.any():
+        return None
+    first_ns = int(polls.completed_ns[given].min())
+    last = max(known, key=lambda one: one.completed_ns)
+    in_time = (one for one in commits if one.completed_ns < NEVER_NS or one.invoked_ns < first_ns)
+    committed = min(one.offset for one in in_time if one.completed_ns >= last.invoked_ns)
     before = polls.good & (polls.offset == committed - 1)
     again = polls.value[before & given]
     known_there = np.isin(again, polls.value[before & (polls.completed_ns <= last.completed_ns)])
     if not len(again) or not known_there.all():
         return None
-    began = int(polls.offset[given & (polls.completed_ns == polls.completed_ns[given].min())].min())
+    began = int(polls.offset[given & (polls.completed_ns == first_ns)].min())
     about = {"group": stay.of.group, "topic": view.topic, "partition": view.partition, "process": stay.process}
     return about | {"at_ns": stay.completed_ns, "committed": committed, "began": began} if began < committed else None
 

@@ -24,7 +24,7 @@ Several applications with the same inputs are judged each by itself (checks/appl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -181,7 +181,8 @@ def _skipped_processing(view: PartitionView) -> Rows:
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
     screened=absent_if(without_pipelines),
-    permitted="if the pipeline uses no transactions and does not commit first, and its members may have lost inputs",
+    permitted="if the pipeline uses no transactions and does not commit first, and its members may have lost inputs "
+    "shortly before",
     permits=excuses.processed_at_least_once,
 )
 def repeated_processing(view: PartitionView) -> Rows:
@@ -189,7 +190,8 @@ def repeated_processing(view: PartitionView) -> Rows:
 
     Inputs that several outputs name; without a reader of outputs, inputs of which more than one processing took effect.
     A row says how often the input can have been handed to a member: once in each stay of a member with the partition,
-    and of a share group's member once with each delivery.
+    and of a share group's member once with each delivery. Of each output it says when its program had made it, as far
+    as the program told.
     """
     return _together(view, _repeated_processing)
 
@@ -200,10 +202,20 @@ def _repeated_processing(view: PartitionView) -> Rows:
         return Rows()
     offset, count = np.unique(done.offset[done.ok], return_counts=True)
     several = offset[count > 1]
-    handed = _handed(view)
+    handed, told_ns = _handed(view), _told_ns(view)
     return Rows(
-        (_repeated(view, done, one) | handed(one) for one in several[:EVIDENCE_LIMIT].tolist()), total=len(several)
+        (_repeated(view, done, one, told_ns) | handed(one) for one in several[:EVIDENCE_LIMIT].tolist()),
+        total=len(several),
     )
+
+
+def _told_ns(view: PartitionView) -> dict[int, int]:
+    """When a program had made each output, as it told itself. The final reader tells when it has read the output."""
+    told = view.processed
+    if told is None:
+        return {}
+    rows = np.flatnonzero(~told.fail & (told.value != NO_IDENTITY) & (told.completed_ns >= 0))
+    return dict(zip(told.value[rows].tolist(), told.completed_ns[rows].tolist(), strict=True))
 
 
 def _handed(view: PartitionView) -> Callable[[int], dict[str, int]]:
@@ -217,11 +229,15 @@ def _handed(view: PartitionView) -> Callable[[int], dict[str, int]]:
     return lambda offset: {"handed": stays} if stays else {}
 
 
-def _repeated(view: PartitionView, done: Steps, offset: int) -> dict[str, Any]:
+def _repeated(view: PartitionView, done: Steps, offset: int, told_ns: Mapping[int, int]) -> dict[str, Any]:
     """The row of an input, with its outputs."""
-    outputs = [
-        _step(view, done, row)
-        | ({} if done.value[row] == NO_IDENTITY else {"output": identity_of(int(done.value[row]))})
-        for row in np.flatnonzero(done.ok & (done.offset == offset)).tolist()
-    ]
+
+    def output(row: int) -> dict[str, Any]:
+        value = int(done.value[row])
+        if value == NO_IDENTITY:
+            return _step(view, done, row)
+        processed = {"processed_ns": told_ns[value]} if value in told_ns else {}
+        return _step(view, done, row) | {"output": identity_of(value)} | processed
+
+    outputs = [output(row) for row in np.flatnonzero(done.ok & (done.offset == offset)).tolist()]
     return {"offset": offset, "process": outputs[-1]["process"], "outputs": outputs}

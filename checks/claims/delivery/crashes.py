@@ -5,16 +5,17 @@ A crash is an application that stood still at a crash point, of which others sai
 one before it, has made; nobody can add to that once it is dead. (Applications are numbered as they are started. Those
 that ran beside it and were given its inputs later are named by the crash point.)
 
-Where a busy machine may have ended a broker's session since, members may have been given inputs anew. Other numbers
-than those that are owed contradict nothing then.
+Where a busy machine may have ended a broker's session since, members may have been given inputs anew. Other
+repetitions than those that are owed contradict nothing then. A change before the crash gave nobody anything anew after
+it, and one after the last input was handed over gave nobody anything. No input is skipped by what is given anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 from checks.anomaly import DELIVERY
 from checks.claim import CONTRADICTED, HELD, NOT_OBSERVED, Judged, MemberCommit, Processing, RunEvidence, claim
@@ -33,6 +34,7 @@ SPARK = "Spark documentation, Structured Streaming Programming Guide: output sin
 NAMED = 20
 """Inputs that a row names."""
 NOTHING = "no application was killed at a crash point, or nobody read its inputs and its output to their ends"
+NOBODY_LATE: Final = "nobody asked a coordinator to commit late"
 NEVER = "no application stood at a crash point, or nobody read its inputs and its output to their ends"
 
 
@@ -62,6 +64,11 @@ class Crash:
     def _made_before(self, producer: int) -> bool:
         return producer <= self.point.producer and producer not in self.point.beside
 
+    def twice_before(self, inputs: Iterable[int]) -> bool:
+        """Whether one of these inputs was in the output twice when it was killed."""
+        made = (self.processing.outputs.get(one, ()) for one in inputs)
+        return any(sum(map(self._made_before, producers)) > 1 for producers in made)
+
     @property
     def _committed(self) -> int:
         return self.point.committed or 0
@@ -74,12 +81,19 @@ def _crashes(evidence: RunEvidence) -> list[Crash]:
     return [Crash(point, processing) for point, processing in found if processing is not None]
 
 
-def _moved_by_machine(evidence: RunEvidence) -> bool:
-    """Whether a busy machine may have ended a broker's session, or moved a coordinator of groups. Members may be given
-    inputs anew then, and the group's offset is where they begin.
+def _moved_by_machine(evidence: RunEvidence, crash: Crash, inputs: Iterable[int]) -> bool:
+    """Whether a busy machine may have ended a broker's session, or moved a coordinator of groups, when that may have
+    given members these inputs anew: since the application stood still, or before if one of them was processed twice by
+    then, until the last input was handed over. The group's offset is where members begin.
     """
-    changes = spontaneous(evidence.run_state, evidence.run)
-    return any(one.by_machine and (one.where is None or one.where[0] == OFFSETS_TOPIC) for one in changes)
+    handed = evidence.handed_over(crash.point.topic, crash.point.partition)
+    begin_ns = 0 if crash.twice_before(inputs) else crash.point.at_ns
+    end_ns = max((one.at_ns for one in handed), default=evidence.run_state.end_ns)
+    return any(
+        one.by_machine and begin_ns <= one.at_ns <= end_ns
+        for one in spontaneous(evidence.run_state, evidence.run)
+        if one.where is None or one.where[0] == OFFSETS_TOPIC
+    )
 
 
 def _compared(
@@ -87,13 +101,18 @@ def _compared(
     owed: Callable[[Crash], frozenset[int]],
     seen: Callable[[Processing], frozenset[int]],
     words: tuple[str, str],
+    *,
+    again: bool = True,
 ) -> Judged:
-    """Whether what was seen of inputs is exactly what the crashes owe, partition by partition."""
+    """Whether what was seen of inputs is exactly what the crashes owe, partition by partition. What is done `again` a
+    busy machine may have brought about.
+    """
     crashes = _crashes(evidence)
     if not crashes:
         return Judged(outcome=NOT_OBSERVED, observed=NOTHING)
     rows: list[dict[str, Any]] = []
     wrong: list[dict[str, Any]] = []
+    by_machine = again
     for where in sorted({_place(crash.point) for crash in crashes}):
         here = [crash for crash in crashes if _place(crash.point) == where]
         expected, found = frozenset[int]().union(*map(owed, here)), seen(here[0].processing)
@@ -108,12 +127,14 @@ def _compared(
             "count": len(found),
         }
         rows.append(row)
-        wrong += [row] if expected != found else []
+        if expected != found:
+            wrong.append(row)
+            by_machine = by_machine and any(_moved_by_machine(evidence, crash, expected ^ found) for crash in here)
     count = sum(row["count"] for row in rows)
     exactly = f"{plural(count, 'input')} of {sum(row['inputs'] for row in rows)} {words[0]}"
     if wrong:
         observed = f"{exactly}, not exactly those {words[1]}"
-        if _moved_by_machine(evidence):
+        if by_machine:
             return Judged(outcome=NOT_OBSERVED, observed=f"{observed}; the machine may be why", evidence=wrong)
         return Judged(outcome=CONTRADICTED, observed=observed, evidence=wrong)
     return Judged(outcome=HELD, observed=f"{exactly}, exactly those {words[1]}", evidence=rows)
@@ -133,7 +154,7 @@ def crash_skips_what_was_committed(evidence: RunEvidence) -> Judged:
     processed is what is in the output.
     """
     words = "never processed", "that were committed and not processed at the crash"
-    return _compared(evidence, lambda crash: crash.committed_only, lambda of_all: of_all.skipped, words)
+    return _compared(evidence, lambda crash: crash.committed_only, lambda of_all: of_all.skipped, words, again=False)
 
 
 @claim("crash-repeats-what-was-not-committed", source=DELIVERY, basis=Basis.DOCUMENTATION)
@@ -284,6 +305,13 @@ def store_crash_skips_what_it_lost(evidence: RunEvidence) -> Judged:
     return judged(rows, wrong, f"{inputs} never processed, of {sum(len(row['lost']) for row in rows)} lost", NOTHING)
 
 
+NEVER_ASKED: Final = "_FATAL"
+"""The error of a commit that no coordinator was asked for. librdkafka answers so by itself once its consumer has a
+fatal error (rd_kafka_cgrp_offsets_commit: "Commits are not allowed when a fatal error has been raised"), for example
+since a heartbeat was told FENCED_INSTANCE_ID (rd_kafka_cgrp_handle_Heartbeat). A commit that the coordinator refuses
+has the coordinator's own error (rd_kafka_handle_OffsetCommit)."""
+
+
 @dataclass(frozen=True, slots=True)
 class LateCommit:
     """What a member tried to commit when another one had committed offsets of its partition."""
@@ -299,11 +327,14 @@ class LateCommit:
 
 
 def late_commits(evidence: RunEvidence) -> list[LateCommit]:
-    """Of each member that stood still at a crash point the next commit, if another one had committed meanwhile."""
+    """Of each member that stood still at a crash point the next commit that it asked of a coordinator, if another one
+    had committed meanwhile.
+    """
     found: list[LateCommit] = []
     for point in of(evidence.run_state.events, CrashPoint):
         commits = evidence.member_commits(point.topic, point.partition)
-        own = [one for one in commits if one.process == point.process and one.invoked_ns > point.at_ns]
+        asked = (one for one in commits if one.process == point.process and one.error != NEVER_ASKED)
+        own = [one for one in asked if one.invoked_ns > point.at_ns]
         if own:
             since = [one for one in commits if point.at_ns < one.invoked_ns < own[0].invoked_ns and one.outcome == OK]
             owners = frozenset(one.process for one in since if one.process != point.process)
@@ -320,9 +351,9 @@ def late_commit_refused(evidence: RunEvidence) -> Judged:
     """The offsets that a member commits when its partition has another owner are refused.
 
     The member stood still at a crash point, another application committed offsets of the partition meanwhile, and then
-    the first one tried to commit its own.
+    the first one asked the coordinator to commit its own. What librdkafka refuses by itself nobody has asked for.
     """
     rows = [late.row() for late in late_commits(evidence)]
     wrong = [row for row in rows if row["outcome"] == OK]
     errors = ", ".join(sorted({row["error"] for row in rows if row["error"]}))
-    return judged(rows, wrong, f"{plural(len(rows), 'late commit')} ({errors or 'no error'})", "nobody committed late")
+    return judged(rows, wrong, f"{plural(len(rows), 'late commit')} ({errors or 'no error'})", NOBODY_LATE)

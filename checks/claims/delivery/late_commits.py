@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged
-from checks.claims.delivery.crashes import LateCommit, late_commits
+from checks.claims.delivery.crashes import NOBODY_LATE, LateCommit, late_commits
 from evidence.basis import Basis
 from evidence.borders import MEMBERS_ASKED_FOR_IN_TRANSACTIONS
 from evidence.node_releases import release_at
@@ -34,17 +34,14 @@ STALE_MEMBER_EPOCH, too (ConsumerCoordinator.OffsetCommitResponseHandler 2.8.2, 
 OLD_GENERATION: Final = "ILLEGAL_GENERATION"
 TRANSACTIONAL: Final = "transactional.id"
 LIBRDKAFKA: Final = "librdkafka"
-FENCED: Final = ("FENCED_INSTANCE_ID", "_FATAL")
-"""_FATAL is what librdkafka answers by itself once a heartbeat, or a join, has been told FENCED_INSTANCE_ID: that is a
-fatal error of its consumers, and there is no other in the classic protocol (rd_kafka_cgrp_handle_Heartbeat, 2.16.0)."""
-NEVER: Final = "nobody committed late"
+FENCED: Final = "FENCED_INSTANCE_ID"
 
 
 def _told(late: Sequence[LateCommit], is_right: Callable[[LateCommit], bool]) -> Judged:
     rows: list[dict[str, Any]] = [one.row() for one in late]
     wrong = [one.row() for one in late if not is_right(one)]
     seen = ", ".join(sorted({row["error"] or "no error" for row in rows}))
-    return judged(rows, wrong, f"{plural(len(rows), 'late commit')} ({seen})", NEVER)
+    return judged(rows, wrong, f"{plural(len(rows), 'late commit')} ({seen})", NOBODY_LATE)
 
 
 def _fenced(evidence: RunEvidence, late: LateCommit) -> bool:
@@ -93,7 +90,9 @@ def late_commit_of_removed_member_unknown(evidence: RunEvidence) -> Judged:
 @claim("late-commit-of-replaced-instance-fenced", source="KIP-345: FENCED_INSTANCE_ID", basis=Basis.KIP)
 def late_commit_of_replaced_instance_fenced(evidence: RunEvidence) -> Judged:
     """The coordinator refuses the offsets of a static member with FENCED_INSTANCE_ID once another process has its
-    group.instance.id. One of librdkafka's that has heard so from a heartbeat commits nothing any more.
+    group.instance.id.
+
+    A member of librdkafka's that has heard so from a heartbeat asks no coordinator any more: it shows nothing of this.
     """
     late = [one for one in late_commits(evidence) if _fenced(evidence, one)]
-    return _told(late, lambda one: one.commit.error in FENCED)
+    return _told(late, lambda one: one.commit.error == FENCED)

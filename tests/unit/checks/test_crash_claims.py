@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from checks import claims
-from checks.claim import MemberCommit, Processing, Result
+from checks.claim import HandedOver, MemberCommit, Processing, Result
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
 from evidence.events import CrashPoint, Event, Fault, StoreAnswer, Target
 from evidence.faults.clients import KillClientProof
@@ -18,7 +18,7 @@ from evidence.findings import ClaimResult
 from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.checks import test_spontaneous
-from tests.unit.checks.test_availability_anomalies import run_state_of
+from tests.unit.checks.test_availability_anomalies import SECOND, run_state_of
 from tests.unit.timelines import at
 
 SKIPS = "crash-skips-what-was-committed"
@@ -116,6 +116,49 @@ def test_what_is_repeated_since_a_busy_machine_ended_a_session_contradicts_nothi
         run=test_spontaneous.RUN, run_state=RunState(events), processing=lambda topic, partition: seen
     )
     assert claims.judge(REPEATS, evidence).outcome == outcome
+
+
+COMMITTED_MORE_AND_SKIPPED = by(KILLED, 0, 1) | by(NEXT, 5)
+TWICE_BEFORE = by(KILLED, 0) | {1: (KILLED, KILLED)} | by(NEXT, 4, 5)
+"""The one that was killed had processed an input twice."""
+
+
+@pytest.mark.parametrize(
+    ("crashed_s", "handed_s", "name", "outputs", "outcome"),
+    [
+        # The session ends at 60 s.
+        (20, 80, REPEATS, PROCESSED_FIRST, NOT_OBSERVED),
+        (20, None, REPEATS, PROCESSED_FIRST, NOT_OBSERVED),
+        (70, 80, REPEATS, PROCESSED_FIRST, CONTRADICTED),
+        (20, 50, REPEATS, PROCESSED_FIRST, CONTRADICTED),
+        (70, 80, REPEATS, TWICE_BEFORE, NOT_OBSERVED),
+        (20, 80, SKIPS, COMMITTED_MORE_AND_SKIPPED, CONTRADICTED),
+        (70, 80, SKIPS, COMMITTED_MORE_AND_SKIPPED, CONTRADICTED),
+    ],
+    ids=[
+        "since the crash",
+        "nobody says what was handed over",
+        "before the crash",
+        "after the last input was handed over",
+        "before the crash and before the repetition",
+        "skipped",
+        "skipped after a change before the crash",
+    ],
+)
+def test_a_busy_machine_explains_what_is_repeated_after_it_and_no_skip(
+    crashed_s: int, handed_s: int | None, name: str, outputs: Outputs, outcome: str
+) -> None:
+    cluster = (*test_spontaneous.UP, test_spontaneous.CREATED, test_spontaneous.FENCED, test_spontaneous.waits(0.9))
+    died = (stands(4, crashed_s * SECOND), *killed(second=crashed_s * SECOND + 1))
+    polls = [] if handed_s is None else [HandedOver(process="processor-2", at_ns=handed_s * SECOND, offsets=(5,))]
+    seen = Processing(inputs=frozenset(range(6)), outputs=outputs)
+    evidence = RunEvidence(
+        run=test_spontaneous.RUN,
+        run_state=RunState(tuple(sorted((*run_state_of(*cluster).events, *died), key=lambda one: one.at_ns))),
+        processing=lambda topic, partition: seen,
+        handed_over=lambda topic, partition: polls,
+    )
+    assert claims.judge(name, evidence).outcome == outcome
 
 
 def test_what_another_one_beside_it_made_was_made_later() -> None:
@@ -226,6 +269,10 @@ OWN, OTHER = "processor-1", "processor-2"
         ([commit(OTHER, 2, "info", "_TIMED_OUT"), commit(OWN, 3, "info", "ILLEGAL_GENERATION")], NOT_OBSERVED),
         # It committed before it stood still, or never again.
         ([commit(OWN, 0), commit(OTHER, 2)], NOT_OBSERVED),
+        # No coordinator was asked.
+        ([commit(OTHER, 2), commit(OWN, 3, "info", "_FATAL")], NOT_OBSERVED),
+        ([commit(OTHER, 2), commit(OWN, 3, "fail", "_FATAL")], NOT_OBSERVED),
+        ([commit(OTHER, 2), commit(OWN, 3, "info", "FENCED_INSTANCE_ID"), commit(OWN, 4, "info", "_FATAL")], HELD),
         # When it is a member again it may commit.
         ([commit(OTHER, 2), commit(OWN, 3, "info", "ILLEGAL_GENERATION"), commit(OWN, 4)], HELD),
     ],
@@ -248,8 +295,9 @@ REMOVED, REPLACED_INSTANCE = "late-commit-of-removed-member-unknown", "late-comm
         ("ILLEGAL_GENERATION", False, CONTRADICTED, NOT_OBSERVED),
         (None, False, CONTRADICTED, NOT_OBSERVED),
         ("FENCED_INSTANCE_ID", True, NOT_OBSERVED, HELD),
-        ("_FATAL", True, NOT_OBSERVED, HELD),
-        ("_FATAL", False, CONTRADICTED, NOT_OBSERVED),
+        # librdkafka refused it by itself: no coordinator was asked.
+        ("_FATAL", True, NOT_OBSERVED, NOT_OBSERVED),
+        ("_FATAL", False, NOT_OBSERVED, NOT_OBSERVED),
         ("UNKNOWN_MEMBER_ID", True, NOT_OBSERVED, CONTRADICTED),
         (None, True, NOT_OBSERVED, CONTRADICTED),
     ],

@@ -227,6 +227,41 @@ def test_a_member_that_begins_where_it_may(rows: list[Row]) -> None:
     assert began(*rows) == ([], [])
 
 
+LATE = [given("a", 10), *reads("a", 20, 0, 1, 2, 3), commit("a", 2, 30, schema.INFO), commit("a", 4, 40)]
+"""Nobody answered its first commit, which may be taken after the second one."""
+
+
+def test_a_commit_that_nobody_answered_may_be_taken_late() -> None:
+    assert began(*LATE, given("b", 50), *reads("b", 60, 2, 3, 4)) == ([], [])
+    # Behind that one too nobody may begin.
+    assert began(*LATE, given("b", 50), *reads("b", 60, 0, 1, 2, 3, 4)) == ([0], [])
+    assert began(*LATE, given("b", 50), *reads("b", 60, 1, 2, 3, 4)) == ([], [1])
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        commit("a", 2, 30, schema.FAIL),
+        commit("a", 3, 30, schema.INFO),
+        commit("c", 2, 30, schema.INFO),
+        commit("b", 2, 70, schema.INFO),
+    ],
+    ids=["it was refused", "it was of another offset", "another group's", "it was sent later"],
+)
+def test_what_cannot_be_a_late_commit(first: Row) -> None:
+    rows = [given("a", 10), *reads("a", 20, 0, 1, 2, 3), commit("a", 4, 40), first]
+    assert began(*rows, given("b", 50), *reads("b", 60, 2, 3, 4)) == ([], [2])
+
+
+def test_a_commit_in_a_transaction_that_nobody_knows_the_end_of_may_be_taken_late() -> None:
+    rows = [given("a", 10), *reads("a", 20, 0, 1, 2, 3), commit("a", 2, 30) | {"transaction": 1}, commit("a", 4, 40)]
+    rows += [given("b", 50), *reads("b", 60, 2, 3, 4)]
+    groups = {"a": Membership("g"), "b": Membership("g")}
+    for outcome, found in (("ok", 1), ("fail", 1), ("info", 0)):
+        view = histories.view(*rows, groups=groups, endings={("a", 1): Ending(outcome, 31)})
+        assert len(member_began_behind(view, GroupFiles())) == found
+
+
 def test_members_that_may_begin_elsewhere() -> None:
     assert began(*FIRST, given("b", 50), *reads("b", 60, 0, 1, 2, 3), elsewhere={"b"}) == ([], [])
     assert began(*FIRST, given("b", 50), *reads("b", 60, 0, 1, 2, 3), elsewhere={"a"}) == ([], [])

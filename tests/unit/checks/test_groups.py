@@ -147,6 +147,46 @@ def test_what_is_no_offset_that_went_back(events: tuple[Event, ...]) -> None:
     assert committed_offset_regression(run_state(*events)) == []
 
 
+BEGUN = "commit an offset without waiting"
+
+
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        # The first commit was never acknowledged: it may be taken after the second one.
+        ((step(BEGUN, 1, offset=18, **GROUP), commit(100, 2), answer(18, 9)), 0),
+        ((step(BEGUN, 1, offset=18, **GROUP), commit(100, 2), answer(18, 3), answer(18, 9)), 0),
+        # It was, and the second one after it.
+        ((step(BEGUN, 1, offset=18, **GROUP), commit(18, 2), commit(100, 3), answer(18, 9)), 1),
+        # It has another offset, is another group's, or is begun later.
+        ((step(BEGUN, 1, offset=17, **GROUP), commit(100, 2), answer(18, 9)), 1),
+        ((step(BEGUN, 1, offset=18, **GROUP | {"group": "other"}), commit(100, 2), answer(18, 9)), 1),
+        ((commit(100, 2), answer(18, 9), step(BEGUN, 10, offset=18, **GROUP)), 1),
+        # Of two commits of one offset one was acknowledged.
+        (
+            (*(step(BEGUN, at_s, offset=18, **GROUP) for at_s in (1, 2)), commit(18, 3), commit(100, 4), answer(18, 9)),
+            0,
+        ),
+        # It is taken once: what comes after it stays.
+        ((step(BEGUN, 1, offset=18, **GROUP), commit(100, 2), answer(18, 3), answer(17, 9)), 1),
+    ],
+    ids=[
+        "not acknowledged",
+        "answered twice",
+        "acknowledged",
+        "another offset",
+        "another group",
+        "begun later",
+        "one of two acknowledged",
+        "an earlier one after it",
+    ],
+)
+def test_a_commit_that_nobody_answered_may_be_taken_late(events: tuple[Event, ...], found: int) -> None:
+    assert len(committed_offset_regression(run_state(*events))) == found
+    # No commit takes an offset away.
+    assert len(committed_offset_lost(run_state(*events, answer(None, 20)))) == 1
+
+
 def test_a_coordinator_that_answers_nothing_but_errors() -> None:
     errors = [answer(None, second, error="NOT_COORDINATOR") for second in (20, 30, 40)]
     (row,) = group_unavailable(run_state(commit(5, 1), *errors))

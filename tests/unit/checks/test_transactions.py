@@ -253,6 +253,21 @@ def test_how_often_an_input_that_is_processed_twice_was_handed_to_a_member() -> 
     assert row["handed"] == 2
 
 
+def test_when_an_output_was_made_its_program_says() -> None:
+    """The final reader says when it has read the output. A program that was killed may not have said it."""
+    rows = (*INPUTS[:1], made(0, 0, 10), output(0, 0), output(0, 1, producer=8))
+    (row,) = repeated_processing(view(*rows, **READ))
+    assert [one.get("processed_ns") for one in row["outputs"]] == [10, None]
+    assert [one["completed_ns"] for one in row["outputs"]] == [500, 500]
+    # Whatever it knows of the outcome: the output is there.
+    unsure = (*INPUTS[:1], made(0, 0, 10, "info"), made(0, 1, 11), output(0, 0), output(0, 1))
+    (row,) = repeated_processing(view(*unsure, **READ))
+    assert [one["processed_ns"] for one in row["outputs"]] == [10, 11]
+    # Without a reader of outputs what the programs say is all there is.
+    (row,) = repeated_processing(view(*INPUTS, made(0, 0, 10), made(0, 5, 11)))
+    assert [one["processed_ns"] for one in row["outputs"]] == [10, 11]
+
+
 def test_an_unknown_output_is_there_or_it_is_not() -> None:
     rows = (*INPUTS[:1], made(0, 0, 10, "info"), commits(1, 11))
     assert processing(*rows, output(0, 0), **READ) == (0, 0, 0)

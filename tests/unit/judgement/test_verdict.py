@@ -18,7 +18,7 @@ from checks.catalogue import TRUNCATED
 from evidence import manifest
 from evidence.engine import ContainerAction
 from evidence.errors import UsageError
-from evidence.events import Blind, Container, Event, Fault, FaultPhase, Precondition, Step, Target
+from evidence.events import Blind, Container, Event, Fault, FaultPhase, Precondition, Step, Target, Waits
 from evidence.faults import DEATHS
 from evidence.findings import Findings, write_findings
 from evidence.run_state import RunState
@@ -763,6 +763,39 @@ def test_an_input_is_processed_again_where_a_member_may_have_lost_it(
     row = {"offset": 0, "process": "pipeline", "detail": {"outputs": outputs} | ({"handed": handed} if handed else {})}
     findings["findings"][0]["evidence"] = [row]
     assert bool(judge(run(processes=processes), events, findings).permitted) == excused
+
+
+@pytest.mark.parametrize(
+    ("again_s", "waited", "whole", "expected"),
+    [
+        # The member that was killed at 10 s had it in its hand.
+        (20, 0.0, True, "as-documented"),
+        (9, 0.0, True, "unexpected"),
+        # Nothing but the machine may be the reason.
+        (9, 0.9, True, "unknown"),
+        (9, 0.1, True, "unexpected"),
+        # Of others nobody knows when they were processed.
+        (20, 0.0, False, "unknown"),
+    ],
+)
+def test_an_input_is_processed_again_shortly_after_something_happened(
+    again_s: int, waited: float, whole: bool, expected: str
+) -> None:
+    second = 10**9
+    processes = [*RUN["processes"], {"name": "pipeline", "kind": "processor", "settings": {}}]
+    told = [
+        {"output": {"producer": one, "sequence": 0}, "processed_ns": s * second} for one, s in ((1, 5), (2, again_s))
+    ]
+    findings = found("repeated-processing")
+    row = {"offset": 0, "process": "pipeline", "detail": {"outputs": told, "handed": 2}}
+    findings["findings"][0] |= {"evidence": [row], "count": 1 if whole else 2}
+    slices = ((second // 1000, round(second // 1000 * waited)),) * 30
+    waits = at(30 * second, Waits(begin_ns=0, slices=slices))
+    killed = [at(event.monotonic_ns * second, event) for event in PROVED]
+    facts = run(processes=processes, documented={"required": [], "allowed": []})
+    judged = judge(facts, [*killed, waits], findings)
+    assert judged.verdict == expected
+    assert bool(judged.permitted) == (expected != "unexpected")
 
 
 def claimed(outcome: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
