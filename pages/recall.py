@@ -3,9 +3,9 @@
     python -m pages.recall             the page (`make docs` writes it)
     python -m pages.recall releases    the releases that have a bug, for `make recall`
 
-A bug is found by a run on a release that has it, if the verdict is *unexpected*, names an anomaly or a claim that the
-museum's own scenario requires of that bug, and somebody found out that the bug is the reason (results/explained.toml,
-`bug`). A sign alone may come of something else. Where a scenario states the bug itself, as what is documented of these
+A bug is found by a run on a release that has it, if two things hold. The verdict is *unexpected* and names an anomaly
+or a claim that the museum's own scenario requires of that bug. Somebody found out that the bug is the reason
+(results/explained.toml, `bug`), since a sign alone may come of something else. Where a scenario states the bug itself, as what is documented of these
 releases, its runs are not unprompted: they are not counted, and the page says which do. A run that found a bug before
 a scenario stated it counts as that.
 
@@ -223,8 +223,8 @@ def page(bugs: Sequence[Affected], by_bug: Mapping[str, Sought]) -> str:
         "runs of the [ledger](ledger.md)). A bug is found if such a run is *unexpected*, names an anomaly or claim",
         "that the museum's own scenario requires of it, and the bug is known to be the reason. A verdict is the first",
         "one that was given, by what was documented before the run. A scenario that states a bug itself, as",
-        "documented of its releases, cannot be surprised by it: its runs are not counted here, but for one that found",
-        "the bug before.",
+        "documented of its releases, cannot be surprised by it: its runs are not counted here. A run that found the",
+        "bug before the scenario stated it counts.",
         "",
         f"**{len(found)} of {len(bugs)} bugs were found unprompted.** {plural(len(stated), 'bug')} "
         f"{'is' if len(stated) == 1 else 'are'} stated by another scenario besides. {len(missed)} "

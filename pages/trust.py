@@ -73,9 +73,8 @@ def figures(data: Mapping[str, Any], loads: Mapping[str, int]) -> list[str]:
         "count them like the others.",
         f"{plural(otherwise, 'run')} that count did not end as documented.{known} "
         f"Each of the others has its cause on its scenario's page. {told}.",
-        f"Of {plural(sum(loads.values()), 'run')} with a verdict that began with a line of their own, "
-        f"{loads.get(QUIET, 0)} had a [quiet machine](ledger.md#a-quiet-machine), the others a busy one. Their "
-        "times say little of Kafka.",
+        f"{plural(loads.get(QUIET, 0), 'run')} of the {plural(sum(loads.values()), 'run')} with lines of their own had "
+        "a [quiet machine](ledger.md#a-quiet-machine), the others a busy one. Times of the latter say little of Kafka.",
         f"The grids of the Atlas were measured on {plural(len(measured), 'version')} ({', '.join(measured)}).",
     ]
 

@@ -1,4 +1,4 @@
-"""A share consumer is told nothing of acknowledgements that it cannot send (KAFKA-20330).
+"""A share consumer says nothing of acknowledgements that it cannot send (KAFKA-20330).
 
 A member of a share group says of each record that it accepts it, and commits that. The acknowledgement has to go to the
 broker that delivered the record. If that broker is down, and the client knows by now that it is no more among the
@@ -6,7 +6,7 @@ cluster's, there is nobody to send it to. Up to 4.2 the client leaves it out: co
 and without a result for the partition, and the callback is not called. The member has processed the records, has every
 reason to take them for accepted, and gets them again. From 4.3 on the commit has a result, NotLeaderOrFollower.
 
-What the group does is the same with both: an acknowledgement that no broker has got counts for nothing.
+The group does the same with both. An acknowledgement that no broker has got counts for nothing.
 """
 
 from harness.words import (

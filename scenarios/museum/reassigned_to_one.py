@@ -5,9 +5,9 @@ KRaft, until 3.8, it waited for the added replicas alone: the replicas that stay
 is only the replica that leaves, the reassignment ends as soon as the new one has caught up. The new replica is then
 alone in the ISR. The old one, which has every record too, is deleted.
 
-From 3.8 to 4.2 it waited for all replicas. Then a replica that is down for long and stays keeps a reassignment from its
-end, so from 4.3 on it waits for the added ones alone again, unless there are fewer of them than are removed
-(KAFKA-19975). The ISR is as large as before. The only other good copy is deleted all the same.
+From 3.8 to 4.2 it waited for all replicas. A replica that stays and is down for long keeps a reassignment from its end
+then. So from 4.3 on it waits for the added ones alone again, unless it removes more than it adds (KAFKA-19975). The ISR
+is as large as before. The only other good copy is deleted all the same.
 
 Here two of three replicas are cut off, and the remaining one acknowledges a record. A fourth broker is to replace it,
 and that broker's disk then fails. Where the reassignment waits for the replicas that stay, the first replica still

@@ -18,7 +18,7 @@ def test_figures_are_those_of_the_data() -> None:
     assert trust.renewed(TEXT, results.by_scenario(), trust.in_ledger()) == TEXT
     told = trust.renewed(TEXT, {"s": {"cases": {"default": {"v": cell(99)}}}}, {"quiet": 2, "busy": 5})
     assert "99 runs count, and 99 runs of them were published" in told
-    assert "Of 7 runs with a verdict that began with a line of their own, 2 had" in " ".join(told.split())
+    assert "2 runs of the 7 runs with lines of their own had a [quiet machine]" in " ".join(told.split())
 
 
 def test_a_run_that_is_known_by_a_count_alone_is_counted() -> None:
