@@ -19,10 +19,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from analysis.ledger import BUSY, BUSY_CPU, QUIET, UNTOLD, schema
+from analysis.ledger import schema
 from analysis.spark import short_session
 from evidence import ledger
 from evidence.errors import KafkaChaosError, UsageError
+from evidence.quiet import BUSY, BUSY_CPU, QUIET, UNTOLD
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -109,7 +110,7 @@ def _default(name: str, value: str | bool) -> Column:
 
 
 def _load() -> Column:
-    """How busy the machine was through the run, as `analysis.ledger.load_of` says."""
+    """How busy the machine was through the run, as `evidence.quiet.load_of` says."""
     from pyspark.sql import functions as f
 
     def busy(moment: str) -> Column:

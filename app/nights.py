@@ -20,7 +20,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from analysis.ledger import load_of
 from app import parts
 from app.audit_cells import PREFIX, subjects_of
 from app.git_blobs import ROOT, blobs
@@ -29,6 +28,7 @@ from checks.claim import CONTRADICTED, NOT_OBSERVED
 from evidence import ledger
 from evidence.errors import UsageError
 from evidence.ledger import AnyLine, Excluded, RunEnded, RunJudged, RunStarted
+from evidence.quiet import load_of
 from evidence.run import HostRecord
 from evidence.rundir import RunDir
 from evidence.text import plural

@@ -5,9 +5,9 @@
 
 A bug is found by a run on a release that has it, if two things hold. The verdict is *unexpected* and names an anomaly
 or a claim that the museum's own scenario requires of that bug. Somebody found out that the bug is the reason
-(results/explained.toml, `bug`), since a sign alone may come of something else. Where a scenario states the bug itself, as what is documented of these
-releases, its runs are not unprompted: they are not counted, and the page says which do. A run that found a bug before
-a scenario stated it counts as that.
+(results/explained.toml, `bug`), since a sign alone may come of something else. Where a scenario states the bug itself,
+as what is documented of these releases, its runs are not unprompted: they are not counted, and the page says which do.
+A run that found a bug before a scenario stated it counts as that.
 
 All runs are those of the ledger. A verdict is the first one that was given, by what was documented before the run.
 """

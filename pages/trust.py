@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import results
-from analysis.ledger import QUIET, load_of
 from evidence import ledger
 from evidence.ledger import AnyLine, RunEnded, RunJudged, RunStarted
+from evidence.quiet import QUIET, load_of
 from evidence.text import plural
 from judgement import sampling
 from pages import deviations
@@ -35,7 +35,7 @@ GOOD: Final = ("as-documented", "observed", "not told")
 
 def machines(lines: Iterable[AnyLine]) -> Counter[str]:
     """How busy the machine was through each run that began with a line of its own and has a verdict, in the words of
-    analysis/ledger.py.
+    evidence/quiet.py.
     """
     started, ended, judged = dict[str, RunStarted](), dict[str, RunEnded](), dict[str, RunJudged]()
     for line in lines:

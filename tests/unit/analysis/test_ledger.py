@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from analysis.ledger import load_of, rows, spark_type, text_of
+from analysis.ledger import rows, spark_type, text_of
 from evidence.cells import Aside, CellRow
 from evidence.ledger import AnyLine, ClaimLine, Excluded, Load
+from evidence.quiet import load_of
 from tests.ledgers import ended, judged, restored, started, throughout
 
 

@@ -84,6 +84,8 @@ def test_inputs_that_a_run_had_no_time_for_are_not_skipped(tmp_path: Path) -> No
     assert broken_off is not None
     assert (ended.skipped, broken_off.skipped) == (frozenset({1, 2}), frozenset({1}))
     assert (ended.repeated, broken_off.repeated) == (frozenset(), frozenset())
+
+
 def test_what_a_reader_meanwhile_was_given_is_told_by_the_inputs_of_the_outputs(tmp_path: Path) -> None:
     """Outputs in the order of their log, those that the last reader does not find as None; of readers of what is
     committed alone.

@@ -168,7 +168,7 @@ def test_what_is_refused_is_not_processed_by_who_accepts_first(tmp_path: Path, m
 def test_what_nobody_answers_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     member = Member(given(4), [], silent=True)
     rows, _ = carried_out("share-process-then-accept", member, tmp_path, monkeypatch)
-    assert told(rows)[1:] == [("accept", 4, None, "info", "_TIMED_OUT")]
+    assert told(rows)[1:] == [("accept", 4, None, "info", "_UNANSWERED")]
 
 
 def test_a_client_that_refuses_to_acknowledge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
