@@ -547,6 +547,14 @@ class EndsAnswer(Event, frozen=True, kw_only=True, tag="ends-answer"):
     """The end for readers of what is committed (read_committed)."""
     asked_ns: int
     """When (monotonic); the event's own time is that of the second answer."""
+    leader_epochs: tuple[int | None, int | None] = (None, None)
+    """In which epoch the broker leads that gave each answer; None where it does not say (before 2.1)."""
+
+    @property
+    def of_one_leader(self) -> bool:
+        """Whether both answers are of the same leader, as far as that is known."""
+        first, second = self.leader_epochs
+        return first is None or second is None or first == second
 
 
 class CrashPoint(Event, frozen=True, kw_only=True, tag="crash-point"):

@@ -38,7 +38,7 @@ def stuck_last_stable_offset(run_state: RunState, run: RunRecord) -> list[Eviden
     if ended_ns is None:
         return []
     known = run.assignment
-    told = [one for one in of(run_state.events, EndsAnswer) if one.asked_ns > ended_ns]
+    told = [one for one in of(run_state.events, EndsAnswer) if one.asked_ns > ended_ns and one.of_one_leader]
     found = []
     for where in dict.fromkeys((one.topic, one.partition) for one in told if (one.topic, one.partition) in known):
         own = [one for one in told if (one.topic, one.partition) == where]

@@ -39,6 +39,22 @@ def administrator(settings: Mapping[str, Any]) -> AdminClient:
     return AdminClient(dict(settings))
 
 
+def end(client: AdminClient, t: Iterable[Any], *, committed: bool, timeout_s: float) -> tuple[int, int | None]:
+    """To which offset a partition may be read, by those who read what is committed or by those who read everything, and
+    in which epoch the broker leads that says so; None before 2.1, which does not say it (KIP-320).
+
+    Raises KafkaException if there is no answer in time.
+    """
+    from confluent_kafka import IsolationLevel
+    from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # it is not in their __all__
+
+    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    (asked,) = client.list_offsets({place(t): latest}, isolation_level=level, request_timeout=timeout_s).values()
+    told = asked.result()
+    return int(told.offset), told.leader_epoch
+
+
 def place(t: Iterable[Any], offset: int = ANYWHERE, metadata: str | None = None) -> TopicPartition:
     """A place in a partition (its topic and number), as librdkafka has it."""
     from confluent_kafka import TopicPartition

@@ -1,24 +1,22 @@
 """How far a partition may be read: its high watermark, and its last stable offset (KIP-98).
 
 A leader answers a client that asks for a partition's end with the high watermark. A client under read_committed gets
-the offset of the first record of a transaction that is open there, if there is one. Both answers are in the timeline,
-and whether they may differ is judged from there (checks/ends.py).
+the offset of the first record of a transaction that is open there, if there is one. Both answers are in the timeline
+with the epochs of who gave them: a leader that is cut off from the others may answer still. Whether they may differ is
+judged from there (checks/claims/replication/stable.py).
 """
 
 from __future__ import annotations
 
 import time
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
 from evidence.errors import WaitTimeout
 from evidence.events import EndsAnswer
-from harness.cluster.librdkafka import client_settings, consumer, place, refusals
+from harness.cluster.librdkafka import administrator, client_settings, end, refusals
 from harness.polling import poll
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer
-
     from harness.run.parts import Parts
     from harness.run.sequence_log import SequenceLog
     from harness.run.who import Partition
@@ -32,35 +30,28 @@ class EndOffsets:
 
     def __init__(self, parts: Parts, sequence_log: SequenceLog) -> None:
         self._timeline, self._sequence_log = parts.timeline, sequence_log
-        self._watcher_settings: dict[str, Any] = {
-            "group.id": "ends",
-            **client_settings(parts.cluster.bootstrap, parts.version.client_settings),
-        }
+        self._asks_with: dict[str, Any] = client_settings(parts.cluster.bootstrap, parts.version.client_settings)
 
     def watch_ends(self, t: Partition, seconds: float) -> EndsAnswer | None:
         """Ask how far the partition may be read again and again for so long, by those who read everything and by those
         who read what is committed: the last answer, None if there was none.
         """
         deadline, last = time.monotonic() + seconds, None
-        everything = self._watcher_settings | {"isolation.level": "read_uncommitted"}
-        committed = self._watcher_settings | {"isolation.level": "read_committed"}
-        with (
-            self._sequence_log.step(f"ask how far {t} may be read", seconds=seconds),
-            closing(consumer(everything)) as of_all,
-            closing(consumer(committed)) as of_committed,
-        ):
+        with self._sequence_log.step(f"ask how far {t} may be read", seconds=seconds):
+            client = administrator(self._asks_with)
             while True:
                 asked_ns = time.monotonic_ns()
                 try:
-                    ends = [self._end(client, t) for client in (of_all, of_committed)]
+                    ends = [end(client, t, committed=of, timeout_s=ASK_S) for of in (False, True)]
                 except refusals() as error:
                     self._sequence_log.note(f"{t}: how far it may be read is not answered: {error.args[0].name()}")
                 else:
                     last = EndsAnswer(
                         topic=t.topic,
                         partition=t.number,
-                        high_watermark=ends[0],
-                        last_stable_offset=ends[1],
+                        high_watermark=ends[0][0],
+                        last_stable_offset=ends[1][0],
+                        leader_epochs=(ends[0][1], ends[1][1]),
                         asked_ns=asked_ns,
                     )
                     self._timeline.append(last)
@@ -78,10 +69,6 @@ class EndOffsets:
             said = "its leader does not say" if last is None else f"{last.last_stable_offset} of {last.high_watermark}"
             raise WaitTimeout(f"{t} cannot be read to its end under read_committed after {timeout_s:.0f} s: {said}")
         return last
-
-    @staticmethod
-    def _end(client: Consumer, t: Partition) -> int:
-        return int(client.get_watermark_offsets(place(t), timeout=ASK_S)[1])
 
 
 def _stable(ends: EndsAnswer | None) -> bool:

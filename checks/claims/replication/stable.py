@@ -2,7 +2,8 @@
 
 What was open when is read from the leader's log, in which the records of transactions and the markers of their ends
 stand in the order in which they took effect. A question to the leader has two answers, the high watermark first: they
-are taken for one state of the log where the next question has the same high watermark.
+are taken for one state of the log where the next question has the same high watermark. Two leaders may have given
+them, one of which is cut off from the others and does not know that it is replaced: then they say nothing.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _quiet(evidence: RunEvidence) -> Iterator[_Quiet]:
         log = _log_of_leader(evidence, where)
         answers = [one for one in of(evidence.run_state.events, EndsAnswer) if (one.topic, one.partition) == where]
         for one, following in pairwise(answers):
-            if log and one.high_watermark == following.high_watermark:
+            if log and one.of_one_leader and one.high_watermark == following.high_watermark:
                 open_ones = open_at(log, one.high_watermark)
                 yield _Quiet(
                     where=where,

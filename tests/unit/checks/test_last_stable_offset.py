@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from checks.anomalies.last_stable_offset import stuck_last_stable_offset
 from evidence.events import EndsAnswer, Event, Outcome, Transaction, TransactionPhase
@@ -39,6 +40,13 @@ def test_an_end_that_stays_below_the_high_watermark() -> None:
     (row,) = found(*DONE, *STUCK)
     assert (row["topic"], row["partition"], row["offset"], row["high_watermark"]) == ("t", 0, 1, 6)
     assert (row["since_ns"], row["until_ns"], row["ended_ns"]) == (10 * S - 1000, 31 * S, 2 * S)
+
+
+def test_what_two_leaders_say_is_no_answer() -> None:
+    """One of them is cut off from the others, and does not know that it is replaced."""
+    stale = [structs.replace(one, leader_epochs=(1, 0)) for one in STUCK]
+    assert found(*DONE, *stale) == []
+    assert found(*DONE, *(structs.replace(one, leader_epochs=(1, 1)) for one in STUCK)) != []
 
 
 def test_an_aborted_transaction_has_ended_too() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from checks import claims
 from checks.claims import CONTRADICTED, HELD, NOT_OBSERVED, RunEvidence
@@ -54,6 +55,11 @@ def ends(high: int, stable: int) -> EndsAnswer:
     return EndsAnswer(topic="t", partition=0, high_watermark=high, last_stable_offset=stable, asked_ns=0)
 
 
+def of_epochs(high: int, stable: int, *epochs: int | None) -> EndsAnswer:
+    first, second = epochs
+    return structs.replace(ends(high, stable), leader_epochs=(first, second))
+
+
 def read(offset: int, at_ns: int) -> Position:
     return Position(process="consumer-1", topic="t", partition=0, offset=offset, read_ns=at_ns)
 
@@ -100,8 +106,11 @@ def test_where_it_is_held(answers: list[EndsAnswer], expected: str) -> None:
         ([ends(6, 1), ends(6, 1)], CONTRADICTED),
         ([ends(1, 1), ends(1, 1)], NOT_OBSERVED),
         ([ends(5, 1), ends(5, 1)], NOT_OBSERVED),
+        ([of_epochs(6, 1, 1, 0), of_epochs(6, 1, 1, 0)], NOT_OBSERVED),
+        ([of_epochs(6, 1, 1, 1), of_epochs(6, 1, 1, 1)], CONTRADICTED),
+        ([of_epochs(6, 1, None, 1), of_epochs(6, 1, None, 1)], CONTRADICTED),
     ],
-    ids=["released", "still held", "before any", "open"],
+    ids=["released", "still held", "before any", "open", "by two leaders", "by one", "by one that does not say"],
 )
 def test_what_releases_it(answers: list[EndsAnswer], expected: str) -> None:
     assert outcome("last-stable-offset-released", *answers) == expected

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 
 from evidence.errors import WaitTimeout
 from evidence.events import EndsAnswer, Event, Note
@@ -21,34 +22,36 @@ from harness.run.who import Partition
 
 
 class Leader:
-    """Answers 5 to everybody, but 2 to readers under read_committed, for so many questions; with `refuses` nobody."""
+    """Answers 5 to everybody, but 2 to readers of what is committed, for so many questions; with `refuses` nobody."""
 
     def __init__(self, *, refuses: bool = False, behind: int = 1000) -> None:
-        self.refuses, self.open, self.behind = refuses, 0, behind
+        self.refuses, self.behind = refuses, behind
 
     def __call__(self, settings: dict[str, Any]) -> Any:
-        self.open += 1
-        end = {"read_committed": 2, "read_uncommitted": 5}[settings["isolation.level"]]
+        assert settings["bootstrap.servers"] == "10.0.0.11:9092"
+        return SimpleNamespace(list_offsets=self._list_offsets)
 
-        def bounds(place: TopicPartition, timeout: float) -> tuple[int, int]:
-            assert (place.topic, place.partition, timeout) == ("t", 0, ends.ASK_S)
-            if self.refuses:
-                raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
-            if end == 2:
-                self.behind -= 1
-            return 0, 5 if self.behind < 0 else end
-
-        return SimpleNamespace(get_watermark_offsets=bounds, close=self.close)
-
-    def close(self) -> None:
-        self.open -= 1
+    def _list_offsets(
+        self, wanted: dict[TopicPartition, Any], isolation_level: IsolationLevel, request_timeout: float
+    ) -> dict[TopicPartition, Future[Any]]:
+        (place,) = wanted
+        assert (place.topic, place.partition, request_timeout) == ("t", 0, ends.ASK_S)
+        answer: Future[Any] = Future()
+        committed = isolation_level is IsolationLevel.READ_COMMITTED
+        if self.refuses:
+            answer.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+        else:
+            self.behind -= committed
+            offset = 2 if committed and self.behind >= 0 else 5
+            answer.set_result(SimpleNamespace(offset=offset, leader_epoch=8 if committed else 7))
+        return {place: answer}
 
 
 @contextmanager
 def end_offsets(
     leader: Leader, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[EndOffsets, list[Event]]]:
-    monkeypatch.setattr(ends, "consumer", leader)
+    monkeypatch.setattr(ends, "administrator", leader)
     told: list[Event] = []
     with Timeline(root / "timeline.jsonl") as timeline:
         timeline.listen(told.append)
@@ -69,7 +72,7 @@ def test_both_ends_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     leader = Leader()
     last, told = asked(leader, tmp_path, monkeypatch)
     (one,) = [event for event in told if isinstance(event, EndsAnswer)]
-    assert (one.high_watermark, one.last_stable_offset, leader.open) == (5, 2, 0)
+    assert (one.high_watermark, one.last_stable_offset, one.leader_epochs) == (5, 2, (7, 8))
     assert last is not None
     assert (last.high_watermark, last.last_stable_offset) == (5, 2)
 
@@ -77,7 +80,7 @@ def test_both_ends_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_no_answer_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leader = Leader(refuses=True)
     last, told = asked(leader, tmp_path, monkeypatch)
-    assert (last, leader.open) == (None, 0)
+    assert last is None
     assert [event.text for event in told if isinstance(event, Note)] == [
         "t-0: how far it may be read is not answered: _TIMED_OUT"
     ]
