@@ -33,8 +33,8 @@ def unclean_election(run_state: RunState) -> list[Evidence]:
 
     By the state before the election, as far as that was seen: no change was missed, and no observer was blind between
     the two states. With ZooKeeper the versions of the znode, which count by one, say so too. Not who is added by a
-    reassignment: one change puts it in sync and makes it lead (PartitionChangeBuilder, KIP-455). Not of a partition
-    with one replica, for which nobody else can be elected.
+    reassignment, and not who comes in sync in the change that ends one: that change makes it lead, too
+    (PartitionChangeBuilder, KIP-455). Not of a partition with one replica, for which nobody else can be elected.
     """
     return [
         stated_row(after)
@@ -42,8 +42,18 @@ def unclean_election(run_state: RunState) -> list[Evidence]:
         for states in run_state.states.values()
         for last, before, after in _elections(states)
         if after.leader not in (*before.isr, *(before.elr or ()), *(before.adding or ()))
+        and not _ends_reassignment(before, after)
         and _seen(run_state, before, after)
     ]
+
+
+def _ends_reassignment(before: Partition, after: Partition) -> bool:
+    """Whether a change ends a reassignment and puts the new leader in sync beside others that were. An unclean election
+    leaves the leader alone in the ISR.
+    """
+    others = set(after.isr) & set(before.isr) - {after.leader}
+    under_way = bool(before.adding or before.removing) and not (after.adding or after.removing)
+    return under_way and after.leader in after.isr and bool(others)
 
 
 def _elections(states: Sequence[Partition]) -> Iterator[tuple[int, Partition, Partition]]:
