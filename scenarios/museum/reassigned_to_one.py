@@ -10,9 +10,9 @@ then. So from 4.3 on it waits for the added ones alone again, unless it removes 
 is as large as before. The only other good copy is deleted all the same.
 
 With eligible leader replicas (KIP-966) the last known leader is elected when it comes back, with its blank disk. The
-controller has to know by then in which directory its replica lies (KIP-858, blank-disk-replacement). If it hears of the
-directory later it elects nobody (ReplicationControlManager.handleAssignReplicasToDirs, 4.3.1, 4.4.0). Which comes first
-differs from run to run. A second start ends it.
+controller has to know by then in which directory its replica lies (KIP-858, blank-disk-replacement). It elects nobody
+if it learns that later (ReplicationControlManager.handleAssignReplicasToDirs, 4.3.1, 4.4.0). Which comes first differs
+from run to run. A second start ends it.
 
 Here two of three replicas are cut off, and the remaining one acknowledges a record. A fourth broker is to replace it,
 and that broker's disk then fails. Where the reassignment waits for the replicas that stay, the first replica still
