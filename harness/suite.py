@@ -75,5 +75,9 @@ SUITE: Final[Mapping[str, InSuite]] = {
     "replica-divergence": InSuite(
         why="in-sync replicas that disagree forever, and, since leader epochs, a loss without disagreement"
     ),
+    "steady-load": InSuite(
+        why="a cluster that nobody disturbs answers in time for a minute; the other sequences are too short to see it",
+        versions=(NEW,),
+    ),
 }
 """By the scenario's name."""

@@ -11,7 +11,7 @@ is as large as before. The only other good copy is deleted all the same.
 
 With eligible leader replicas (KIP-966) the last known leader is elected when it comes back, with its blank disk. The
 controller has to know by then in which directory its replica lies (KIP-858, blank-disk-replacement). It elects nobody
-if it learns that later (ReplicationControlManager.handleAssignReplicasToDirs, 4.3.1, 4.4.0). Which comes first differs
+if it learns that later (ReplicationControlManager.handleAssignReplicasToDirs, 4.3.1, 4.4.0). The order differs
 from run to run. A second start ends it.
 
 Here two of three replicas are cut off, and the remaining one acknowledges a record. A fourth broker is to replace it,

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+import results
 from checks import catalogue, claims
+from evidence import ledger
 from evidence.errors import HarnessError, UsageError
+from evidence.ledger import RunJudged, RunStarted
 from harness.plan import ClusterPlan
 from harness.scenario import get_scenario
 from tests.mutants import carry_out, image, page, registry, rows
@@ -182,3 +185,11 @@ def test_a_run_is_told_to_the_ledger_of_its_folder_when_it_is_judged(
     run_dir: Any = SimpleNamespace(logs=tmp_path, read_run=lambda: run_record(mutant="m", commit="a" * 40))
     assert carry_out.row_of(run_dir).verdict == "unexpected"
     assert told == [judged]
+
+
+def test_each_judged_run_of_the_ledger_has_a_row() -> None:
+    """Those of modified trees are in the ledger alone."""
+    lines = [line for path in ledger.files_of(results.ROOT / results.LEDGER) for _, line in ledger.read(path)]
+    judged = {line.run for line in lines if isinstance(line, RunJudged)}
+    of_mutants = {line.run for line in lines if isinstance(line, RunStarted) and line.mutant and not line.modified}
+    assert (of_mutants & judged) - {one.run for one in rows.read(RESULTS.read_text(), "")} == page.NO_ROW.keys()
