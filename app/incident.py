@@ -211,7 +211,8 @@ def text(
     elif len(releases) > 1:
         lines.append(f"   the logs name several releases: {', '.join(releases)}")
     for bug in bugs:
-        remedy = f"fixed in {', '.join(bug['fixed_in'])} or later" if bug["fixed_in"] else "no release mends it"
+        back = f", and back in {bug['back_in']}" if bug["back_in"] else ""
+        remedy = f"fixed in {', '.join(bug['fixed_in'])} or later{back}" if bug["fixed_in"] else "no release mends it"
         lines.append(f"   {bug['bug']}: {bug['title']} ({remedy}); affected: {bug['whom']}")
     lines += ["", "4  Settings"]
     lines += [f"   {one}" for one in settings] or ["   no producer's configuration was found"]

@@ -199,6 +199,7 @@ def _of_brokers(made: Scenario, exhibit: Exhibit, affected: Sequence[Version], s
         "known_by": known_by(made, exhibit, affected, shown),
         "fixed_in": (fixed := list(bug.fixed_after(affected[-1].release))),
         "be_on": next(iter(fixed), ""),
+        "back_in": bug.again.first if bug.again and fixed else "",
         "status": bug.status.as_json() if bug.status and not fixed else None,
         "until_then": made.operator,
         "scenario": made.name,
@@ -261,7 +262,7 @@ def as_text(found: Mapping[str, Any]) -> str:
             f"  source      {one['came']}",
             *([f"  of these    {', '.join(one['in'])}"] if one["in"] != releases else []),
             f"  known by    {one['known_by']}",
-            f"  fixed in    {_fixed_in(one['fixed_in']) or 'no release of brokers'}",
+            f"  fixed in    {_fixed_in(one['fixed_in'], one['back_in']) or 'no release of brokers'}",
             *([f"  status      {one['status']['on']}: {one['status']['told']}"] if one["status"] else []),
             f"  {'until then' if one['fixed_in'] else 'what to do'}  {one['until_then']}",
             f"  shown       {_in_words(one)}",
@@ -278,8 +279,9 @@ def as_text(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _fixed_in(releases: Sequence[str]) -> str:
-    return f"{', '.join(releases)} or later" if releases else ""
+def _fixed_in(releases: Sequence[str], back_in: str = "") -> str:
+    back = f", and back in {back_in}" if back_in else ""
+    return f"{', '.join(releases)} or later{back}" if releases else ""
 
 
 def _clients(found: Mapping[str, Any]) -> list[str]:

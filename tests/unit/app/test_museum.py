@@ -389,3 +389,13 @@ def test_an_exhibit_is_told_by_a_run_on_a_release_that_has_the_bug() -> None:
         made = all_scenarios().get(name)
         if made is not None and made.exhibit is not None and "shown" in data:
             assert data["shown"]["version"] in made.exhibit.affected, name
+
+
+def test_a_bug_that_came_back_is_told_with_where_it_is_fixed_and_where_it_is_back() -> None:
+    made = get_scenario("museum-reassigned-to-one")
+    before, again = (museum.bugs_of(kraft(kafka), [made], shown) for kafka in ("3.7.1", "4.3.1"))
+    (first_one,), (second,) = before["has"], again["has"]
+    assert (first_one["fixed_in"], first_one["back_in"], first_one["status"]) == (["3.8.0"], "4.3.0", None)
+    assert (second["fixed_in"], second["back_in"], bool(second["status"])) == ([], "", True)
+    assert "fixed in    3.8.0 or later, and back in 4.3.0" in museum.as_text(before)
+    assert museum.bugs_of(kraft("4.2.2"), [made], shown)["has"] == []
