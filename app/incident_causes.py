@@ -442,8 +442,8 @@ def long_name(evidence: IncidentEvidence, kind: CauseKind) -> Cause | None:
     id="reassigned-to-one",
     means="a reassignment ended while the replicas that stay were out of sync. The old replicas were deleted, and one "
     "good copy is left (KAFKA-15665)",
-    do="Do not remove the new replica: it may be the only good copy. Move to 3.8.0 or later. Before a reassignment, "
-    "wait until every ISR is whole.",
+    do="Do not remove the new replica: it may be the only good copy. Before a reassignment, wait until every ISR is "
+    "whole. Releases from 3.8 to 4.2 wait for that themselves.",
     scenario="museum-reassigned-to-one",
     lines=("Shrinking ISR", "scheduled for deletion"),
 )
