@@ -211,7 +211,7 @@ def text(
     elif len(releases) > 1:
         lines.append(f"   the logs name several releases: {', '.join(releases)}")
     for bug in bugs:
-        back = f", and back in {bug['back_in']}" if bug["back_in"] else ""
+        back = f", and back in {bug['back_in']}" if bug["back_in"] and bug["fixed_in"] else ""
         remedy = f"fixed in {', '.join(bug['fixed_in'])} or later{back}" if bug["fixed_in"] else "no release mends it"
         lines.append(f"   {bug['bug']}: {bug['title']} ({remedy}); affected: {bug['whom']}")
     lines += ["", "4  Settings"]

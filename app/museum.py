@@ -85,12 +85,13 @@ def free_of_mended(version: Version, bugs: Sequence[Bug]) -> str:
 
     It is run in the same way: who has ZooKeeper is not told to leave it.
     """
-    fixes = sorted({numbers(fixed) for bug in bugs for fixed in bug.fixed} | {version.release})
+    mended = [bug for bug in bugs if bug.fixed]
+    fixes = sorted({numbers(fixed) for bug in mended for fixed in bug.fixed} | {version.release})
     for release in fixes:
         kafka = ".".join(map(str, release))
         then = Version(id=kafka, build=Build(kafka=kafka), mode=version.mode)
         runs = release >= version.release and then.mode in versions.modes(release)
-        if runs and not any(bug.affects(then) and bug.fixed_after(release) for bug in bugs):
+        if runs and not any(bug.affects(then) for bug in mended):
             return kafka
     return ""
 
@@ -199,7 +200,8 @@ def _of_brokers(made: Scenario, exhibit: Exhibit, affected: Sequence[Version], s
         "known_by": known_by(made, exhibit, affected, shown),
         "fixed_in": (fixed := list(bug.fixed_after(affected[-1].release))),
         "be_on": next(iter(fixed), ""),
-        "back_in": bug.again.first if bug.again and fixed else "",
+        "back_in": bug.again.first if bug.again else "",
+        "was_fixed_in": list(bug.fixed) if bug.again and not fixed else [],
         "status": bug.status.as_json() if bug.status and not fixed else None,
         "until_then": made.operator,
         "scenario": made.name,
@@ -262,7 +264,7 @@ def as_text(found: Mapping[str, Any]) -> str:
             f"  source      {one['came']}",
             *([f"  of these    {', '.join(one['in'])}"] if one["in"] != releases else []),
             f"  known by    {one['known_by']}",
-            f"  fixed in    {_fixed_in(one['fixed_in'], one['back_in']) or 'no release of brokers'}",
+            f"  fixed in    {_fixed_in(one['fixed_in'], one['back_in']) or _gone(one) or 'no release of brokers'}",
             *([f"  status      {one['status']['on']}: {one['status']['told']}"] if one["status"] else []),
             f"  {'until then' if one['fixed_in'] else 'what to do'}  {one['until_then']}",
             f"  shown       {_in_words(one)}",
@@ -277,6 +279,14 @@ def as_text(found: Mapping[str, Any]) -> str:
     if found["has_not"]:
         lines += ["", "not there:", *(f"  {bug}: {why}" for bug, why in found["has_not"].items())]
     return "\n".join(lines)
+
+
+def _gone(one: Mapping[str, Any]) -> str:
+    """Where a bug was fixed that has come back; "" of another one."""
+    if not one["was_fixed_in"]:
+        return ""
+    fixed = ", ".join(one["was_fixed_in"])
+    return f"no later release: {fixed} and later ones fixed it, and it is back in {one['back_in']}"
 
 
 def _fixed_in(releases: Sequence[str], back_in: str = "") -> str:

@@ -79,8 +79,8 @@ def _producers(run: RunRecord, finding: Finding) -> list[Settings]:
     settings are those of its producer.
     """
     named = {row.process for row in finding.evidence if row.process}
-    within = [one for one in run.of_kind("processor") if one.name in named and IDEMPOTENCE in one.settings]
-    concerned = within or _concerned(run, finding, "producer")
+    within = [one for one in run.of_kind("processor") if IDEMPOTENCE in one.settings]
+    concerned = [one for one in (*run.of_kind("producer"), *within) if one.name in named] or run.of_kind("producer")
     return [{**_by_default(run, process), **process.settings} for process in concerned]
 
 

@@ -546,11 +546,19 @@ def unknown_commits(
     table: pa.Table, groups: Mapping[str, Membership], endings: Endings | None
 ) -> tuple[MemberStep, ...]:
     """The commits of members of which nobody knows whether they were taken, nor when: the time of their completion is
-    never.
+    never. One that is not waited for has a row when it is sent, and another one when it is answered.
     """
     rows = _of(table, schema.OFFSETS)
     ok, fail, completed_ns = _outcomes(rows, endings)
-    return tuple(_member_steps(rows, groups, np.full_like(completed_ns, NEVER_NS), ~ok & ~fail))
+    never = np.full_like(completed_ns, NEVER_NS)
+    answered = {_sending(one) for one in _member_steps(rows, groups, never, ok | fail)}
+    open_ones = _member_steps(rows, groups, never, ~ok & ~fail)
+    return tuple(one for one in open_ones if _sending(one) not in answered)
+
+
+def _sending(step: MemberStep) -> tuple[str, int, int]:
+    """By what a commit's two rows are known for one: who sent it, the offset, and when."""
+    return step.process, step.offset, step.invoked_ns
 
 
 def _outcomes(rows: pa.Table, endings: Endings | None) -> tuple[Bools, Bools, Ints]:

@@ -548,7 +548,7 @@ class EndsAnswer(Event, frozen=True, kw_only=True, tag="ends-answer"):
     asked_ns: int
     """When (monotonic); the event's own time is that of the second answer."""
     leader_epochs: tuple[int | None, int | None] = (None, None)
-    """In which epoch the broker leads that gave each answer; None where it does not say (before 2.1)."""
+    """In which epoch the broker leads that gave each answer; None where it does not say (before 2.2)."""
 
     @property
     def of_one_leader(self) -> bool:

@@ -68,16 +68,20 @@ def asks_by_epoch_at(
     the leader who writes them, in its own format: a follower takes them as they are. A log that old leaders wrote has
     none. Then the answer is that nobody knows, and the follower truncates to its high watermark (KIP-101, KAFKA-6857;
     Kafka 0.11.0.3). From 2.1.1 on a follower that is set to an older format itself keeps no epochs at all (KAFKA-7897).
-    From 2.2.1 on one forgets them when it appends a batch of an older format (KAFKA-7601).
+    From 2.2.1 on one forgets them when it appends a batch of an older format (KAFKA-7601). A leader that keeps none
+    knows the end of none (Partition.lastOffsetForLeaderEpoch).
     """
     asks = speaks_epochs_at(run, run_state, follower, at_ns) and _keeps_epochs_at(run, run_state, follower, at_ns)
+    state = run_state.state_at(*where, at_ns) if run_state is not None else None
+    if state is not None and state.leader != NO_LEADER:
+        asks = asks and _keeps_epochs_at(run, run_state, broker(state.leader), at_ns)
     cleared = numbers(release_at(run, run_state, follower, at_ns)) >= borders.EPOCHS_CLEARED.release
     written = _written_with_epochs(run, run_state, where, offset, at_ns)
     return asks and (written[-1:] == [True] if cleared else any(written))
 
 
 def _keeps_epochs_at(run: RunRecord, run_state: RunState | None, follower: str, at_ns: int) -> bool:
-    """Whether a follower kept the epochs that are in its log: from 2.1.1 on its own message format decides."""
+    """Whether a broker kept the epochs that are in its log: from 2.1.1 on its own message format decides."""
     release = numbers(release_at(run, run_state, follower, at_ns))
     own = format_at(run, run_state, follower, at_ns)
     return release < borders.EPOCHS_BY_FORMAT.release or own >= borders.LEADER_EPOCHS.release

@@ -16,9 +16,9 @@ ran, so the harness waits as much longer as it stood still (harness/patience.py)
 such time, or four limits passed, nothing is excused. A state that a session's end may have brought about is excused by
 a machine that stood still shortly before, for half of the time that a session lasts or a follower may lag. A broker
 that stood still for less was heard in time. Processes that waited for a CPU may have brought about an election, a
-shrink of an ISR, or the end of a session or an office (checks/claims/spontaneous.py). One in that time which nothing of
-the run explains excuses such a state, too, and one that is waited for if there was less than its limit left since. It
-has to be of the duty's own partitions, of who has a replica of them, or of the controller.
+shrink of an ISR, or the end of a session or an office (checks/claims/spontaneous.py). One in that time excuses such a
+state, too, and one that is waited for if there was less than its limit left since. It has to be of the duty's own
+partitions, of who has a replica of them, or of the controller, and of a node that no fault itself had struck.
 
 A doubt is also a time that is over its bound by no more than what the machine held up in that very time. That is the
 sum of what it stood still, and of what some process waited for a CPU (`Waits`). When a step of Kafka waited for a CPU
@@ -43,7 +43,7 @@ from typing import Any, Final
 
 from checks.claim import CONTRADICTED
 from checks.claims.replication.isr import lag_time_ms
-from checks.claims.spontaneous import Change, spontaneous
+from checks.claims.spontaneous import Change, after_ns, changes
 from evidence.basis import OWN_RUNS, Basis
 from evidence.events import Duty, Witness, of
 from evidence.findings import ClaimResult
@@ -229,11 +229,25 @@ def _of_duty(duty: Duty, run: RunRecord, run_state: RunState) -> Contradiction:
     elif duty.witness == "metadata" and duty.of_sessions:  # one ended, or a replica lagged
         begin_ns = duty.at_ns - SESSIONS_NS
         spans = ((begin_ns, duty.at_ns, shortest_ns(run) // 2),)
-    found = spontaneous(run_state, run) if begin_ns < duty.at_ns else ()
+    found = changes(run_state, run) if begin_ns < duty.at_ns else ()
     by_machine = tuple(
-        one for one in found if one.by_machine and begin_ns <= one.at_ns <= duty.at_ns and _bears_on(one, duty, run)
+        one
+        for one in found
+        if one.by_machine and begin_ns <= one.at_ns <= duty.at_ns
+        if _bears_on(one, duty, run) and not _struck(one, run, run_state)
     )
     return Contradiction(text=in_words(duty), scope=scope, spans=spans, changes=by_machine)
+
+
+def _struck(change: Change, run: RunRecord, run_state: RunState) -> bool:
+    """Whether a fault struck the node itself that lost something, so that no machine is needed to explain it. What lay
+    between nodes does not count: a cut that is shorter than a session ends none.
+    """
+    later_ns = after_ns(run, change.what)
+    return any(
+        not fault.links and change.node in fault.nodes and fault.inject_ns <= change.at_ns <= fault.until_ns + later_ns
+        for fault in run_state.faults
+    )
 
 
 def _bears_on(change: Change, duty: Duty, run: RunRecord) -> bool:

@@ -159,8 +159,9 @@ def _of(
 ) -> Sought:
     of = [line for line in counted if line.version in bug.affected and line.scenario not in bug.stated]
     unexpected = [line.run for line in of if said[line.run].verdict == UNEXPECTED]
-    found = [line.run for line in counted if shown.get(line.run) == bug.bug and said[line.run].verdict == UNEXPECTED]
     named = [run for run in unexpected if any(said[run].names(sign) for sign in bug.signs)]
+    told = [line.run for line in counted if shown.get(line.run) == bug.bug and said[line.run].verdict == UNEXPECTED]
+    found = [run for run in told if any(said[run].names(sign) for sign in bug.signs)]
     return Sought(
         runs={v: n for v in bug.affected if (n := sum(line.version == v for line in of))},
         scenarios=len({line.scenario for line in of}),

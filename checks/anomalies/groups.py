@@ -215,10 +215,10 @@ def _behind(view: PartitionView, files: GroupFiles) -> Iterator[Evidence]:
         if stay.kind == schema.ASSIGN and stay.process not in view.torn:
             later = (one for one in members[number + 1 :] if one.process == stay.process and one.kind != schema.OFFSETS)
             until_ns = next((one.completed_ns for one in later), NEVER_NS)
-            own = [one for one in commits if one.of.group == stay.of.group]
-            own += [one for one in unknown if one.of.group == stay.of.group]
-            found = _began_behind(view, stay, until_ns, own)
-            yield from () if found is None else (found,)
+            found = _began_behind(view, stay, until_ns, [one for one in commits if one.of.group == stay.of.group])
+            late = [one for one in unknown if one.of.group == stay.of.group]
+            if found is not None and not _taken_late(found, late, members):
+                yield found
 
 
 def _began_behind(
@@ -227,9 +227,8 @@ def _began_behind(
     """A stay as evidence, if it began before the offset that was committed last, and came to that offset again.
 
     A commit counts as the last one if it was acknowledged before the member was given the partition. Whatever was
-    acknowledged from its sending on may have been taken after it, and so may what was sent before the member read and
-    nobody answered. The record before the offset has to be the one that was read there before the commit: where it is
-    another one the log was cut off, and the offset was out of range.
+    acknowledged from its sending on may have been taken after it. The record before the offset has to be the one that
+    was read there before the commit: where it is another one the log was cut off, and the offset was out of range.
     """
     polls, known = view.polls, [one for one in commits if one.completed_ns < _asked_at(stay)]
     if not known or stay.process not in view.processes:
@@ -240,8 +239,7 @@ def _began_behind(
         return None
     first_ns = int(polls.completed_ns[given].min())
     last = max(known, key=lambda one: one.completed_ns)
-    in_time = (one for one in commits if one.completed_ns < NEVER_NS or one.invoked_ns < first_ns)
-    committed = min(one.offset for one in in_time if one.completed_ns >= last.invoked_ns)
+    committed = min(one.offset for one in commits if one.completed_ns >= last.invoked_ns)
     before = polls.good & (polls.offset == committed - 1)
     again = polls.value[before & given]
     known_there = np.isin(again, polls.value[before & (polls.completed_ns <= last.completed_ns)])
@@ -249,7 +247,27 @@ def _began_behind(
         return None
     began = int(polls.offset[given & (polls.completed_ns == first_ns)].min())
     about = {"group": stay.of.group, "topic": view.topic, "partition": view.partition, "process": stay.process}
-    return about | {"at_ns": stay.completed_ns, "committed": committed, "began": began} if began < committed else None
+    about |= {
+        "at_ns": stay.completed_ns,
+        "committed": committed,
+        "committed_ns": last.completed_ns,
+        "read_ns": first_ns,
+    }
+    return about | {"began": began} if began < committed else None
+
+
+def _taken_late(found: Evidence, unknown: Sequence[MemberStep], members: Sequence[MemberStep]) -> bool:
+    """Whether a stay began at the offset of a commit that nobody answered, which may have been taken after the last one
+    that was acknowledged: both of one generation of the group, since a coordinator refuses one of an earlier generation
+    (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID).
+    """
+    given_ns = [one.completed_ns for one in members if one.kind == schema.ASSIGN and one.of.group == found["group"]]
+    return any(
+        one.offset == found["began"]
+        and one.invoked_ns < found["read_ns"]
+        and not any(one.invoked_ns < at_ns < found["committed_ns"] for at_ns in given_ns)
+        for one in unknown
+    )
 
 
 def _asked_at(stay: MemberStep) -> int:

@@ -25,6 +25,7 @@ from checks.view import EVIDENCE_LIMIT, PartitionView, Rows, sender
 from evidence.basis import Basis
 from evidence.events import NO_LEADER
 from evidence.nodes import broker
+from evidence.records import TopicPartition
 from evidence.run import RunRecord
 from evidence.run_state import PartitionInterval, RunState
 from evidence.spans import Span
@@ -42,8 +43,8 @@ class TooSmall(NamedTuple):
 def too_small(run: RunRecord, run_state: RunState, topic: str, partition: int) -> list[TooSmall]:
     """The times at which a partition's leader knew that its ISR is too small for acks=all."""
     where, found, since, leader = (topic, partition), list[TooSmall](), 0, NO_LEADER
-    set_ns = min_insync_set_ns(run_state)
-    for state, (from_ns, until_ns) in _pieces(run_state.partitions.get(where, ()), set_ns):
+    turns = sorted({*min_insync_set_ns(run_state), *_replicas_changed_ns(run_state, where)})
+    for state, (from_ns, until_ns) in _pieces(run_state.partitions.get(where, ()), turns):
         needed = min_insync(run, run_state, where, from_ns)
         if state.leader == NO_LEADER or len(state.isr) >= needed:
             leader = NO_LEADER
@@ -56,6 +57,14 @@ def too_small(run: RunRecord, run_state: RunState, topic: str, partition: int) -
         if not any(run_state.off_coordinator(broker(leader), at_ns) for at_ns in (from_ns, begin_ns)):
             found.append(TooSmall(begin_ns, until_ns, state.isr, needed))
     return found
+
+
+def _replicas_changed_ns(run_state: RunState, where: TopicPartition) -> Iterator[int]:
+    """When a partition had more or fewer replicas than before, and when its leader knew that."""
+    told = [state for state in run_state.states.get(where, ()) if state.replicas]
+    for before, after in pairwise(told):
+        if len(before.replicas or ()) != len(after.replicas or ()):
+            yield from (after.at_ns, after.at_ns + HEARD_NS + 1)
 
 
 def _pieces(states: Iterable[PartitionInterval], turns: Sequence[int]) -> Iterator[tuple[PartitionInterval, Span]]:

@@ -48,12 +48,15 @@ def unclean_election(run_state: RunState) -> list[Evidence]:
 
 
 def _ends_reassignment(before: Partition, after: Partition) -> bool:
-    """Whether a change ends a reassignment and puts the new leader in sync beside others that were. An unclean election
-    leaves the leader alone in the ISR.
+    """Whether a change ends a reassignment with KRaft, takes the old leader away, and puts the new one in sync beside
+    others that were. An unclean election leaves the leader alone in the ISR. A leader that stays a replica leads on
+    (PartitionChangeBuilder.electAnyLeader). With ZooKeeper the controller elects from the ISR as it stands
+    (leaderForReassign).
     """
     others = set(after.isr) & set(before.isr) - {after.leader}
     under_way = bool(before.adding or before.removing) and not (after.adding or after.removing)
-    return under_way and after.leader in after.isr and bool(others)
+    leaves = before.leader not in (after.replicas or (before.leader,))
+    return after.source == "kraft" and under_way and leaves and after.leader in after.isr and bool(others)
 
 
 def _elections(states: Sequence[Partition]) -> Iterator[tuple[int, Partition, Partition]]:

@@ -41,7 +41,8 @@ def administrator(settings: Mapping[str, Any]) -> AdminClient:
 
 def end(client: AdminClient, t: Iterable[Any], *, committed: bool, timeout_s: float) -> tuple[int, int | None]:
     """To which offset a partition may be read, by those who read what is committed or by those who read everything, and
-    in which epoch the broker leads that says so; None before 2.1, which does not say it (KIP-320).
+    in which epoch the broker leads that says so; None before 2.2, which does not say it
+    (KafkaApis.handleListOffsetRequestV1AndAbove).
 
     Raises KafkaException if there is no answer in time.
     """

@@ -728,15 +728,18 @@ def _in_mode(release: str, line: ReleaseLine) -> Version:
 
 
 def releases_free_of_mended(line: ReleaseLine, data: Data) -> list[str]:
-    """The releases from a line's newest on, in the same mode, without any bug of brokers that some release mends."""
+    """The releases from a line's newest on, in the same mode, without any bug of brokers that some release mends. One
+    that has come back with this line or before is mended by none from here on.
+    """
     bugs = [one.exhibit.bug for one in data.scenarios.values() if one.exhibit and one.exhibit.bug.whose == "brokers"]
+    mended = [bug for bug in bugs if bug.fixed and not bug.is_back(numbers(line.newest))]
     found = []
     for release in apache.releases():
         at = numbers(release)
         has_mode = at < KRAFT_ONLY.release if line.mode == "zookeeper" else at >= KRAFT_SINCE.release
         if at >= numbers(line.newest) and has_mode:
             then = _in_mode(release, line)
-            if not any(bug.affects(then) and bug.fixed_after(at) for bug in bugs):
+            if not any(bug.affects(then) for bug in mended):
                 found.append(release)
     return found
 

@@ -396,6 +396,7 @@ def test_a_bug_that_came_back_is_told_with_where_it_is_fixed_and_where_it_is_bac
     before, again = (museum.bugs_of(kraft(kafka), [made], shown) for kafka in ("3.7.1", "4.3.1"))
     (first_one,), (second,) = before["has"], again["has"]
     assert (first_one["fixed_in"], first_one["back_in"], first_one["status"]) == (["3.8.0"], "4.3.0", None)
-    assert (second["fixed_in"], second["back_in"], bool(second["status"])) == ([], "", True)
+    assert (second["fixed_in"], second["was_fixed_in"], bool(second["status"])) == ([], ["3.8.0"], True)
+    assert "no later release: 3.8.0 and later ones fixed it, and it is back in 4.3.0" in museum.as_text(again)
     assert "fixed in    3.8.0 or later, and back in 4.3.0" in museum.as_text(before)
     assert museum.bugs_of(kraft("4.2.2"), [made], shown)["has"] == []

@@ -746,6 +746,17 @@ def test_all_replicas_are_those_that_the_partition_has_at_the_time() -> None:
     assert bounds == [(1, 1), (1, 2), (1, 2), (2, 2)]
 
 
+def test_a_partition_that_grows_asks_for_more_while_its_isr_stays() -> None:
+    """Its leader knows of the others 5 s later, and of its ISR 5 s after that."""
+    made, end = [{"name": "t", "partitions": {"0": [1]}}], at(100 * SECOND, Note(text="the end"))
+    first = replace(stated(2, 1, (1,)), replicas=(1,))
+    alone = replace(stated(10, 1, (1,)), replicas=(1, 2, 3))
+    briefly = [replace(stated(11, 1, (1, 2)), replicas=(1, 2, 3)), replace(stated(12, 1, (1,)), replicas=(1, 2, 3))]
+    for events, begin in (([first, alone], 20), ([first, alone, *briefly], 20)):
+        small = times(*events, end, topics=made, kafka="4.3.1")
+        assert [(round(one.begin_ns / SECOND), round(one.end_ns / SECOND)) for one in small] == [(begin, 100)]
+
+
 def test_the_most_that_may_be_asked_for_is_that_of_any_broker() -> None:
     run = run_record({"topics": [], "settings": {"min.insync.replicas": "1", "2:min.insync.replicas": "2"}})
     assert min_insync_bounds(run, run_state_of(*SHRUNK), ("t", 0), 12 * SECOND) == (1, 2)

@@ -231,6 +231,29 @@ LATE = [given("a", 10), *reads("a", 20, 0, 1, 2, 3), commit("a", 2, 30, schema.I
 """Nobody answered its first commit, which may be taken after the second one."""
 
 
+def asynchronous(process: str, offset: int, at_ns: int) -> list[Row]:
+    """The rows of a commit that is not waited for: when it is sent, and when it is answered."""
+    return [commit(process, offset, at_ns, schema.INFO), commit(process, offset, at_ns)]
+
+
+def test_a_commit_that_is_not_waited_for_and_answered_is_no_unknown_one() -> None:
+    base = [given("a", 10), *reads("a", 20, *range(10))]
+    commits = [row for number in (2, 4, 6, 8, 10) for row in asynchronous("a", number, 30 + number)]
+    assert began(*base, *commits, given("b", 60), *reads("b", 70, *range(4, 12))) == ([], [4])
+
+
+def test_an_unknown_commit_explains_its_own_offset_alone() -> None:
+    base = [given("a", 10), *reads("a", 20, *range(10)), commit("a", 2, 30, schema.INFO), commit("a", 10, 40)]
+    assert began(*base, given("b", 60), *reads("b", 70, *range(6, 12))) == ([], [6])
+    assert began(*base, given("b", 60), *reads("b", 70, *range(2, 12))) == ([], [])
+
+
+def test_an_unknown_commit_of_an_earlier_generation_is_refused() -> None:
+    """The partition was given anew before the commit that was acknowledged last."""
+    base = [given("a", 10), *reads("a", 20, *range(10)), commit("a", 2, 30, schema.INFO), given("a", 35)]
+    assert began(*base, commit("a", 10, 40), given("b", 60), *reads("b", 70, *range(2, 12))) == ([], [2])
+
+
 def test_a_commit_that_nobody_answered_may_be_taken_late() -> None:
     assert began(*LATE, given("b", 50), *reads("b", 60, 2, 3, 4)) == ([], [])
     # Behind that one too nobody may begin.

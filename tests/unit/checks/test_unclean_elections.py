@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from checks.anomalies.unclean import unclean_election
 from checks.catalogue import permitted
@@ -31,6 +32,7 @@ def of_zookeeper(at_s: float, leader: int, isr: tuple[int, ...], version: int) -
 ALONE = led(20, 1, (1,))
 GONE = led(25, -1, (1,), 1)
 ELECTED = led(30, 3, (3,), 2)
+ENDED = led(30, 3, (4, 3), 1, replicas=(3, 2, 4), adding=(), removing=())
 UNDER_WAY = led(20, 1, (1, 4), replicas=(3, 2, 4, 1), adding=(4,), removing=(1,))
 
 
@@ -50,6 +52,8 @@ def found(*events: Event) -> list[dict[str, Any]]:
         [*blind(20.5), led(22, 1, (1,)), ELECTED],
         [UNDER_WAY, led(30, 3, (3,), 1, replicas=(3, 2, 4), adding=(), removing=())],
         [led(20, 1, (1, 2)), led(30, 3, (3, 2), 1)],
+        [UNDER_WAY, led(30, 3, (1, 4, 3), 1, replicas=(3, 1, 4), adding=(), removing=())],
+        [replace(UNDER_WAY, source="zookeeper", version=4), replace(ENDED, source="zookeeper", version=5)],
     ],
     ids=[
         "the leader is replaced",
@@ -61,6 +65,8 @@ def found(*events: Event) -> list[dict[str, Any]]:
         "an observer was blind before",
         "alone at a reassignment's end",
         "beside another one, and no reassignment",
+        "the old leader stays",
+        "ZooKeeper elects from the ISR",
     ],
 )
 def test_a_leader_that_was_not_in_sync(events: list[Event]) -> None:
@@ -79,7 +85,7 @@ def test_a_leader_that_was_not_in_sync(events: list[Event]) -> None:
         [ALONE, led(25, 1, (1, 2, 3)), ELECTED],
         [led(20, 1, (), replicas=(3,)), led(30, 3, (3,), 1, replicas=(3,))],
         [led(20, 1, (1,), adding=(3,)), led(30, 3, (3,), 1, replicas=(3, 2))],
-        [UNDER_WAY, led(30, 3, (4, 3), 1, replicas=(3, 2, 4), adding=(), removing=())],
+        [UNDER_WAY, ENDED],
         [led(20, 1, (1,), 5), led(30, 3, (3,), 0)],
         [of_zookeeper(20, 1, (1,), 4), of_zookeeper(30, 3, (3,), 6)],
         [ALONE, *blind(25), ELECTED],

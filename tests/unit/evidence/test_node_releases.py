@@ -173,6 +173,18 @@ def test_from_2_2_1_on_a_batch_of_an_older_format_clears_all_epochs(release: str
     assert (told is not None) is permitted
 
 
+@pytest.mark.parametrize(("release", "permitted"), [("2.0.1", False), ("2.1.1", True), ("2.8.2", True)])
+def test_from_2_1_1_on_a_leader_of_an_older_format_knows_no_epochs_end(release: str, permitted: bool) -> None:
+    """Broker 2 wrote epochs up to 200, and broker 3 leads from there, whose own format is old."""
+    upgrade = done("upgrade", 5, after=release, release=release)
+    old = done("upgrade", 6, "broker-3", after=release, release=release)
+    formats = [*raised(40, "broker-1", FORMAT), *raised(45, "broker-2", FORMAT)]
+    terms = [led(50, 2, 8), leads_from(51, 2, 8, 100), led(60, 3, 9), leads_from(61, 3, 9, 200)]
+    state = RunState((led(0, 3, 7), *upgrade, *old, *PROTOCOLS, *formats, *terms))
+    told = excuses.truncated_by_protocol(RUN, truncated(65, "broker-1", 200), state)
+    assert (told is not None) is permitted
+
+
 def test_which_of_both_is_old_is_said() -> None:
     by_protocol, by_log = truncated(15, "broker-2", 100), truncated(52, "broker-1", 100)
     state, rest = RunState(tuple(FORMATS)), "a follower truncates to its own high watermark (KIP-101)"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from evidence.events import (
     Container,
@@ -949,16 +950,37 @@ def test_what_a_busy_machine_changed_excuses_no_other_partition(
     assert judge(KAFKA | STEADY, events, found()).verdict == expected
 
 
-def test_what_a_fault_changed_is_no_doing_of_a_busy_machine() -> None:
-    """The leader is frozen, and another one elected, as it must; that does not excuse a state that is owed."""
+SLOW: list[Event] = [
+    fault(26 * SECOND, "inject", kind="slow-disk"),
+    fault(27 * SECOND, "verified", kind="slow-disk"),
+]
+
+
+@pytest.mark.parametrize(("done", "expected"), [(SLOW, "unexpected"), ([], "unknown")], ids=["it was struck", "not"])
+def test_what_a_fault_did_to_a_node_is_no_doing_of_a_busy_machine(done: list[Event], expected: str) -> None:
+    """The leader's disk is slow, and another leader is elected. That does not excuse a state that is owed."""
     waits = Waits(begin_ns=10 * SECOND, slices=((1_000_000, 900_000),) * 20)
-    frozen = [
-        fault(27 * SECOND, "inject", kind="freeze"),
-        container(27 * SECOND, "broker-1", "pause"),
-        fault(27 * SECOND, "verified", kind="freeze"),
-    ]
     undone = Duty(name="the partition waits", held=False, witness="metadata", partitions=(("t", 0),))
-    events = [ELECTED_BUSY[0], *frozen, ELECTED_BUSY[1], at(31 * SECOND, waits), at(40 * SECOND, undone)]
+    events = [ELECTED_BUSY[0], *done, ELECTED_BUSY[1], at(31 * SECOND, waits), at(40 * SECOND, undone)]
     verdict = judge(KAFKA | STEADY, events, found())
-    assert verdict.verdict == "unexpected", verdict.reasons
+    assert verdict.verdict == expected, verdict.reasons
     assert any("the partition waits" in reason for reason in verdict.reasons)
+
+
+def test_what_lay_between_nodes_explains_nothing_that_a_busy_machine_may_have_done() -> None:
+    """A link is down too briefly for anybody to leave the ISR, and a follower leaves it on a busy machine."""
+    links = (("broker-1", "broker-2"), ("broker-2", "broker-1"))
+    phases: list[tuple[int, FaultPhase]] = [(20, "inject"), (20, "verified"), (21, "heal"), (21, "healed")]
+    cut = [
+        replace(fault(at_s * SECOND, phase, kind="cut", node="broker-1, broker-2"), links=links)
+        for at_s, phase in phases
+    ]
+    both, alone_again = (
+        at(at_s * SECOND, Partition(topic="t", partition=0, leader=1, leader_epoch=0, isr=isr, source="zookeeper"))
+        for at_s, isr in ((1, (1, 2)), (28, (1,)))
+    )
+    waits = Waits(begin_ns=0, slices=((1_000_000, 900_000),) * 29)
+    undone = Duty(name="the follower stays in the ISR", held=False, witness="metadata", partitions=(("t", 0),))
+    events = [both, *cut, alone_again, at(29 * SECOND, waits), at(30 * SECOND, undone)]
+    told = judge(KAFKA | STEADY, events, found())
+    assert [reason for reason in told.reasons if "stays in the ISR" in reason and "proves nothing" in reason]

@@ -447,6 +447,18 @@ def test_a_duplicate_of_an_application_goes_by_its_own_producer() -> None:
         assert judge(run(processes=processes, documented={}), PROVED, findings).verdict == expected
 
 
+def test_an_application_clears_no_producer_beside_it() -> None:
+    processes = [
+        {"name": "processor-1", "kind": "processor", "settings": {"enable.idempotence": "false"}},
+        {"name": "producer-1", "kind": "producer", "settings": {"enable.idempotence": "true"}},
+        RUN["processes"][1],
+    ]
+    findings = in_flight("duplicate", process="processor-1")
+    (row,) = findings["findings"][-1]["evidence"]
+    findings["findings"][-1]["evidence"] = [row, row | {"process": "producer-1"}]
+    assert judge(run(processes=processes, documented={}), PROVED, findings).verdict == "unexpected"
+
+
 # A documented loss seen from another side
 
 

@@ -32,7 +32,7 @@ def told(run: str, scenario: str = "baseline", version: str = "2.8.1", **more: o
     [
         (told("r"), 1, 1, ("r",)),
         (told("r", seen=(), told="the claim acks-all-waits-for-isr is contradicted"), 1, 1, ("r",)),
-        (told("r", seen=("phantom",)), 1, 1, ("r",)),
+        (told("r", seen=("phantom",)), 1, 1, ()),
         (told("r", verdict="as-documented"), 1, 0, ()),
         (told("r", "exhibit"), 0, 0, ()),
         (told("r", version="2.8.2"), 0, 0, ("r",)),
