@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from app import incident_untraced
+from app import incident_untraced, museum
 from app.incident_causes import Cause, CauseKind, kinds
 from app.incident_logs import LONGEST
 from app.incident_signs import SIGNS, SeenSign, Sign, told
@@ -211,8 +211,8 @@ def text(
     elif len(releases) > 1:
         lines.append(f"   the logs name several releases: {', '.join(releases)}")
     for bug in bugs:
-        back = f", and back in {bug['back_in']}" if bug["back_in"] and bug["fixed_in"] else ""
-        remedy = f"fixed in {', '.join(bug['fixed_in'])} or later{back}" if bug["fixed_in"] else "no release mends it"
+        fixed = museum.fixed_in(bug["fixed_in"], bug["back_in"])
+        remedy = f"fixed in {fixed}" if fixed else "no release mends it"
         lines.append(f"   {bug['bug']}: {bug['title']} ({remedy}); affected: {bug['whom']}")
     lines += ["", "4  Settings"]
     lines += [f"   {one}" for one in settings] or ["   no producer's configuration was found"]

@@ -264,7 +264,7 @@ def as_text(found: Mapping[str, Any]) -> str:
             f"  source      {one['came']}",
             *([f"  of these    {', '.join(one['in'])}"] if one["in"] != releases else []),
             f"  known by    {one['known_by']}",
-            f"  fixed in    {_fixed_in(one['fixed_in'], one['back_in']) or _gone(one) or 'no release of brokers'}",
+            f"  fixed in    {fixed_in(one['fixed_in'], one['back_in']) or _gone(one) or 'no release of brokers'}",
             *([f"  status      {one['status']['on']}: {one['status']['told']}"] if one["status"] else []),
             f"  {'until then' if one['fixed_in'] else 'what to do'}  {one['until_then']}",
             f"  shown       {_in_words(one)}",
@@ -289,7 +289,8 @@ def _gone(one: Mapping[str, Any]) -> str:
     return f"no later release: {fixed} and later ones fixed it, and it is back in {one['back_in']}"
 
 
-def _fixed_in(releases: Sequence[str], back_in: str = "") -> str:
+def fixed_in(releases: Sequence[str], back_in: str = "") -> str:
+    """The releases with a fix in words, and the first one that has the bug again; "" where no release has a fix."""
     back = f", and back in {back_in}" if back_in else ""
     return f"{', '.join(releases)} or later{back}" if releases else ""
 
@@ -300,7 +301,7 @@ def _clients(found: Mapping[str, Any]) -> list[str]:
     others = [one for one in found["clients"] if not one["in"]]
     lines = ["", f"of Java clients of {found['version']}, whatever the brokers are:"] if own else []
     for one in own:
-        fixed = f"fixed in clients {_fixed_in(one['be_on'])}" if one["be_on"] else "no client mends it"
+        fixed = f"fixed in clients {fixed_in(one['be_on'])}" if one["be_on"] else "no client mends it"
         lines += [f"  {one['bug']}: {one['title']}", f"    {one['harm']}; {one['releases']}"]
         lines += [f"    {fixed}; shown {_in_words(one)}"]
     if others:

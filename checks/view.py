@@ -550,9 +550,11 @@ def unknown_commits(
     """
     rows = _of(table, schema.OFFSETS)
     ok, fail, completed_ns = _outcomes(rows, endings)
+    if not (left := ~(ok | fail)).any():
+        return ()
     never = np.full_like(completed_ns, NEVER_NS)
     answered = {_sending(one) for one in _member_steps(rows, groups, never, ok | fail)}
-    open_ones = _member_steps(rows, groups, never, ~ok & ~fail)
+    open_ones = _member_steps(rows, groups, never, left)
     return tuple(one for one in open_ones if _sending(one) not in answered)
 
 

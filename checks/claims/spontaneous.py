@@ -197,6 +197,11 @@ def by_cause(
     return explained, spontaneous
 
 
+def by_machine(run_state: RunState, run: RunRecord) -> frozenset[tuple[TopicPartition | None, int]]:
+    """Of which changes the machine may be the reason: their partitions, and their times (monotonic, ns)."""
+    return frozenset((one.where, one.at_ns) for one in changes(run_state, run) if one.by_machine)
+
+
 def spontaneous(run_state: RunState, run: RunRecord) -> list[Change]:
     """Those that nothing of the run explains; the machine may have been the reason of some."""
     return by_cause(run_state, run)[1]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from evidence.errors import HarnessError, WaitTimeout
 from evidence.events import Duty, Note, Precondition, Step, Witness
 from evidence.own_ends import OwnEnds
+from evidence.records import TopicPartition
 from harness.patience import lasted_s
 
 if TYPE_CHECKING:
@@ -86,9 +87,10 @@ class SequenceLog:
 
         Raises DutyNotDone if it does not: the sequence ends there and the run is unexpected.
         """
-        partitions = tuple((t.topic, t.number) for t in about)
         self._duty(
-            Duty(name=name, held=held, witness=witness, detail=detail, of_sessions=of_sessions, partitions=partitions)
+            Duty(
+                name=name, held=held, witness=witness, detail=detail, of_sessions=of_sessions, partitions=_named(about)
+            )
         )
         if not held:
             raise DutyNotDone(f"Kafka owes this and did not do it: {name} ({_told(detail)})")
@@ -118,7 +120,7 @@ class SequenceLog:
                 detail={"seen": seen},
                 since_ns=since_ns,
                 limit_ms=limit_ms,
-                partitions=tuple((t.topic, t.number) for t in about),
+                partitions=_named(about),
             )
         )
         return DutyNotDone(f"Kafka owes this and did not do it within {waited_s:g} s: {name} ({seen})")
@@ -136,6 +138,10 @@ class SequenceLog:
     def _duty(self, duty: Duty) -> None:
         self.duties += 1
         self._timeline.append(duty)
+
+
+def _named(about: Sequence[Partition]) -> tuple[TopicPartition, ...]:
+    return tuple((t.topic, t.number) for t in about)
 
 
 def _told(detail: Mapping[str, Any]) -> str:

@@ -112,7 +112,9 @@ def apt(arguments: Sequence[str], *, what: str, echo: Echo, directory: Path | No
         time.sleep(1)
 
 
-def pip_install(lock: Path, target: Path, *options: str, what: str, echo: Echo, timeout_s: float = LIMIT_S) -> None:
+def pip_install(
+    lock: Path, target: Path, *options: str, what: str, echo: Echo, timeout_s: float = LIMIT_S
+) -> None:
     """Install what a lock of pip's names into a directory of its own, each by its digest. Raises HarnessError as `run`
     does.
     """

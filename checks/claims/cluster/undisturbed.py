@@ -68,8 +68,7 @@ def _judged(
     nothing: str,
 ) -> Judged:
     """What became of partitions; of those of the run's topics that are not among them nobody knows."""
-    told = spontaneous.changes(evidence.run_state, evidence.run)
-    held_up = {(one.where, one.at_ns) for one in told if one.by_machine}
+    held_up = spontaneous.by_machine(evidence.run_state, evidence.run)
     follows = [one for states in partitions.values() for one in _changes(states, held_up) if differs(*one[:2])]
     changed = [after for _, after, _ in follows]
     wrong = [after for _, after, by_machine in follows if not by_machine]

@@ -198,9 +198,7 @@ def _late(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
             ended = [each for each in taken(steps, *FINAL) if each.count > one.count]
             done = any(each.at_ns < one.invoked_ns and each.passed > offset for each in told)
             if done or all(each.invoked_ns > one.completed_ns for each in ended):
-                after = [each for each in deliveries(steps) if each.completed_ns > one.completed_ns]
-                row = {"topic": where[0], "partition": where[1], **one.row()}
-                yield row | {"passed": done, "delivered_after": len(after)}
+                yield _said(where, one, steps) | {"passed": done}
 
 
 @claim("acknowledgement-is-answered", source="KAFKA-20330", basis=Basis.JIRA)
@@ -232,6 +230,10 @@ def _answers(evidence: RunEvidence) -> Iterator[dict[str, Any]]:
     for where, _, steps in _records(evidence):
         for one in steps:
             if one.kind != DELIVERED and one.completed_ns:
-                after = [each for each in deliveries(steps) if each.completed_ns > one.completed_ns]
-                row = {"topic": where[0], "partition": where[1], **one.row()}
-                yield row | {"delivered_after": len(after)}
+                yield _said(where, one, steps)
+
+
+def _said(where: TopicPartition, one: ShareStep, steps: list[ShareStep]) -> dict[str, Any]:
+    """What a member said of a record, and how often that was delivered after it."""
+    after = sum(each.completed_ns > one.completed_ns for each in deliveries(steps))
+    return {"topic": where[0], "partition": where[1], **one.row(), "delivered_after": after}

@@ -98,7 +98,7 @@ def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
     fetching.
     """
     run_state, rows, dropped = evidence.run_state, [], []
-    by_machine = _by_machine(evidence)
+    by_machine = spontaneous.by_machine(evidence.run_state, evidence.run)
     least_ms = _least_wait_ms(evidence)
     bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS
     for cut, (topic, number), held, later in _led(evidence):
@@ -130,12 +130,6 @@ def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
         lambda row: f"broker-{row['follower']} left the ISR {row['took_ms'] / 1000:.1f} s after it was cut off",
         "no leader that could change its ISR was cut from a member for long enough",
     )
-
-
-def _by_machine(evidence: RunEvidence) -> frozenset[tuple[tuple[str, int] | None, int]]:
-    """The changes of partitions, and their times, of which a machine that was busy or stood still may be the reason."""
-    told = spontaneous.changes(evidence.run_state, evidence.run)
-    return frozenset((one.where, one.at_ns) for one in told if one.by_machine)
 
 
 def _least_wait_ms(evidence: RunEvidence) -> int:
@@ -235,7 +229,7 @@ def isr_outlasts_brief_cuts(evidence: RunEvidence) -> Judged:
     is said of one if a machine that was busy, or stood still, for half a session or lag may have done it.
     """
     run_state, lag_ms = evidence.run_state, lag_time_ms(evidence.run)
-    by_machine = _by_machine(evidence)
+    by_machine = spontaneous.by_machine(evidence.run_state, evidence.run)
     rows, wrong = [], []
     for cut, (topic, number), held, _ in _led(evidence):
         members = [one for one in held.isr if cut.between(broker(held.leader), broker(one))]

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged, timed
+from checks.settings import HEARD_NS
 from evidence.basis import Basis
 from evidence.events import NO_LEADER
 from evidence.run_state import FROZEN, RunState, Sent
 from evidence.text import plural
 
-HEARD_NS: Final = 5_000_000_000
-"""After so long a leader goes by the ISR that the cluster states."""
 SEEN_LATER_NS: Final = 500_000_000
 """An observer may see an ISR this much later than the leader acts on it."""
 RELEASE_TOLERANCE_MS: Final = 1000
