@@ -15,6 +15,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import IO, Any, Final
 
 from evidence import forks
@@ -146,7 +147,15 @@ class Worker:
                 self._complain("input closed early")
         wait_or_kill(self._process, timeout_s, KILL_LIMIT_S)
         for reader in self._readers:
-            reader.join()
+            reader.join(KILL_LIMIT_S)
+        if any(reader.is_alive() for reader in self._readers):
+            # A process that it has started holds the other end, and may be stopped, or never end.
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            for reader in self._readers:
+                reader.join(KILL_LIMIT_S)
+        if any(reader.is_alive() for reader in self._readers):
+            return  # somebody who has left the group holds it, and to close what is being read would wait for them
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()

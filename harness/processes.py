@@ -11,6 +11,8 @@ from evidence.faults.clients import STOPPED
 from harness.polling import poll
 
 STOP_LIMIT_S: Final = 5.0
+ENDED: Final = ("Z", "X")
+"""States of a process that has ended (proc(5)): one that nobody has asked for, and one that is about to vanish."""
 
 
 def stop_group(group: int) -> list[str]:
@@ -27,8 +29,10 @@ def all_stopped(states: list[str]) -> bool:
 
 
 def group_states(group: int) -> list[str]:
-    """The state of every thread of every process of a process group, as `thread_states` has them."""
-    return [state for pid in _members(group) for state in thread_states(pid)]
+    """The state of every thread of every process of a process group, as `thread_states` has them. One that has ended is
+    there until its parent asks for it, which a parent that is stopped does not: it runs no more, and is left out.
+    """
+    return [state for pid in _members(group) for state in thread_states(pid) if state not in ENDED]
 
 
 def _members(group: int) -> list[int]:

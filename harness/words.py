@@ -41,6 +41,8 @@ from harness.workloads.handles.client import (
     ScriptedProducer,
     SendResult,
 )
+from harness.workloads.handles.connect import ConnectWorker
+from harness.workloads.handles.spark import SparkQuery
 from harness.workloads.settings import LIBRDKAFKA
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "BugStatus",
     "Case",
     "ClusterPlan",
+    "ConnectWorker",
     "Counting",
     "CrashPoint",
     "Disks",
@@ -81,6 +84,7 @@ __all__ = [
     "ScriptedProducer",
     "SendResult",
     "Side",
+    "SparkQuery",
     "Status",
     "StorePlan",
     "StreamsApplication",

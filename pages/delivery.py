@@ -57,6 +57,8 @@ STATIC: Final = "librdkafka, group.instance.id"
 OF_0_8: Final = "high-level consumer of 0.8, auto.commit.enable=true"
 SLOWER: Final = "not: slower than max.poll.interval.ms"
 STORM: Final = "members and brokers, again and again"
+WORKERS_STORM: Final = "workers and brokers, again and again"
+QUERIES_STORM: Final = "queries and brokers, again and again"
 ACCEPT: Final = "process, then accept"
 OPEN: Final = "application, before the transaction ends"
 BEFORE: Final = "outputs written, before the commit"
@@ -290,6 +292,30 @@ ROWS: Final = (
         )
     ),
     DeliveryCase(code=STORE, client=POSTGRESQL, crash=STORM, scenario="delivery-storm", case="exactly-once-external"),
+    *(
+        DeliveryCase(code=code, client=client, crash=STORM, scenario="delivery-storm", case=case)
+        for code, client, case in (
+            (LOOP, f"librdkafka, {AUTOMATIC}", "auto-commit"),
+            ("process, store, then poll again", f"librdkafka, {STORED}", "auto-commit-stored"),
+            (LOOP, f"Java, {AUTOMATIC}", "java-auto-commit"),
+        )
+    ),
+    *(
+        DeliveryCase(code=code, client=client, crash=WORKERS_STORM, scenario="connect-storm", case=case)
+        for code, client, case in (
+            (FROM_FILE, "Kafka Connect, a source", "source"),
+            (FROM_FILE, "Kafka Connect, a source, exactly.once.source.support=enabled", "source-exactly-once"),
+            (TO_FILE, "Kafka Connect, a sink", "sink"),
+        )
+    ),
+    *(
+        DeliveryCase(code=TO_SINK, client=f"Spark, {sink}", crash=QUERIES_STORM, scenario="spark-storm", case=case)
+        for sink, case in (
+            ("to Kafka", "kafka"),
+            ("to files", "files"),
+            ("foreachBatch to PostgreSQL, by batch number", "store-by-batch-id"),
+        )
+    ),
     *(
         DeliveryCase(code=STREAMS, client=client, crash=STORM, scenario="streams-storm", case=case)
         for client, case in (

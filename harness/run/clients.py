@@ -624,11 +624,11 @@ class Clients:
 
     @contextmanager
     def connect_worker(
-        self, t: Partition, output: str, *, group: str, settings: Mapping[str, str] = NO_SETTINGS
+        self, t: Partition, output: str, *, group: str, settings: Mapping[str, str] = NO_SETTINGS, lines: int = 0
     ) -> Iterator[ConnectWorker]:
         """A worker of Kafka Connect while the block lasts, with these settings beside those that all have. Its source
-        reads a file with a line for each record of t, and sends to the topic `output`. Without an output it has a sink
-        of t's topic, which commits as `group` and writes to a file.
+        reads a file with a line for each record of t, and sends to the topic `output`; so many `lines` are there when
+        it begins. Without an output it has a sink of t's topic, which commits as `group` and writes to a file.
 
         Raises UsageError if the case's client is not Kafka Connect, or if the output has more than one partition.
         """
@@ -639,7 +639,9 @@ class Clients:
             "processor", worker_settings(port, settings), bootstrap=bootstrap, output=output, store=store
         )
         client = self._told(registered, self._whose)
-        worker = ConnectWorker(client, port=port, inputs=(t.topic, t.number), output=output, group=group, store=store)
+        worker = ConnectWorker(
+            client, port=port, inputs=(t.topic, t.number), output=output, group=group, store=store, lines=lines
+        )
         self._watched(worker, t.topic)
         with self._sequence_log.step("worker of Kafka Connect", process=client.name, port=port), worker:
             yield worker

@@ -101,6 +101,19 @@ class Connectors:
                 for _ in range(WORKERS)
             ]
 
+    @contextmanager
+    def join_workers(
+        self, t: Partition, workers: Sequence[ConnectWorker], *, worker: Mapping[str, str]
+    ) -> Iterator[ConnectWorker]:
+        """Another worker beside these, which work on t, while the block lasts. `worker` are its settings. The file that
+        a source reads has the lines there that theirs have.
+        """
+        one = workers[0]
+        lines = len(one.lengths)
+        with self._starter.connect_worker(t, one.output, group=one.group, settings=worker, lines=lines) as joining:
+            joining.wait_lines(lines)
+            yield joining
+
     def append_lines(self, workers: Sequence[ConnectWorker], count: int) -> None:
         """Write so many further lines into the file that a source reads: into each worker's own."""
         with self._sequence_log.step("write lines for the source", count=count):

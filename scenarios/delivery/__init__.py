@@ -19,7 +19,8 @@ In `two-applications` each of two groups has the inputs, and they may write to o
 In `group-coordinator-failover` and `transaction-coordinator-failover` the broker is gone that keeps committed offsets,
 or transactions.
 `delivery-storm` has three members work under a load while members and brokers die, once for each semantics.
-`streams-storm` does so with processes of Kafka Streams.
+`streams-storm` does so with processes of Kafka Streams, `connect-storm` with workers of Kafka Connect, `spark-storm`
+with queries of Spark.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,10 +32,12 @@ from typing import Protocol
 from harness.words import (
     Application,
     BackgroundConsumer,
+    ConnectWorker,
     Counting,
     CrashPoint,
     Partition,
     Run,
+    SparkQuery,
     StreamsApplication,
     Target,
 )
@@ -57,6 +60,12 @@ REPEATS_NONE = "commit-first-repeats-none"
 """The claims that bound how many, where members die and lose partitions at any moment."""
 SKIPPED = frozenset({"skipped-processing", "committed-too-far"})
 """Inputs without an output, which a committed offset had passed."""
+REPEATED = frozenset({"repeated-processing"})
+AUTOMATIC = {"enable.auto.commit": "true", "auto.commit.interval.ms": "1000"}
+STORED = {"enable.auto.offset.store": "false"}
+"""librdkafka commits what the program stores, and no more."""
+LIBRDKAFKA_COMMITS = "librdkafka, documentation of its configuration (CONFIGURATION.md): enable.auto.offset.store"
+JAVA_COMMITS = "Kafka documentation, KafkaConsumer: Automatic Offset Committing"
 
 
 def crash(run: Run, program: str, stop: CrashPoint, committed: int | None = None) -> None:
@@ -83,12 +92,19 @@ def all_of(run: Run, t: Partition) -> int:
 
 
 def with_a_broker(
-    run: Run, application: Application | StreamsApplication, dead: Target, partitions: Sequence[Partition]
+    run: Run,
+    application: Application | StreamsApplication | ConnectWorker | SparkQuery,
+    dead: Target,
+    partitions: Sequence[Partition],
+    broker_first: bool = True,
 ) -> None:
-    """An application dies right after a broker, which comes back when others lead what it led."""
+    """An application dies right after a broker, or before it. The broker comes back when others lead what it led."""
     led = [t for t in partitions if run.leader_of(t).id == dead.id]
-    run.kill(dead)
+    if broker_first:
+        run.kill(dead)
     run.kill_client(application)
+    if not broker_first:
+        run.kill(dead)
     for t in led:
         run.wait_leader(t, *(one for one in run.replicas_of(t) if one.id != dead.id))
     run.start(dead)
@@ -189,6 +205,8 @@ AT_LEAST_ONCE, EXACTLY_ONCE, EXACTLY_ONCE_V2 = "at_least_once", "exactly_once", 
 PARTITIONS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 STANDBY = {"num.standby.replicas": "1"}
 OUTPUT = Partition("output", 0)
+SINK = "connect-sink"
+"""The group of a sink of Kafka Connect."""
 TRANSACTIONS = Partition("__transaction_state", 0)
 """The only partition of it in these clusters: its leader coordinates every transaction."""
 CHANGELOG = Partition(f"{GROUP}-counts-changelog", 0)

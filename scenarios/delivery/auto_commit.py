@@ -19,16 +19,24 @@ from collections.abc import Mapping
 from functools import partial
 
 from harness.words import Basis, Case, CrashPoint, Documented, Run, ranges, scenario
-from scenarios.delivery import BATCH, DELIVERY, GROUP, INPUTS, LIMIT_S, NUMBERS, measure
+from scenarios.delivery import (
+    AUTOMATIC,
+    BATCH,
+    DELIVERY,
+    GROUP,
+    INPUTS,
+    JAVA_COMMITS,
+    LIBRDKAFKA_COMMITS,
+    LIMIT_S,
+    NUMBERS,
+    STORED,
+    measure,
+)
 
-AUTOMATIC = {"enable.auto.commit": "true", "auto.commit.interval.ms": "1000"}
-STORED = AUTOMATIC | {"enable.auto.offset.store": "false"}
 INTERVALS_S = 3.0
 MORE = 5
 """Inputs that come after the crash. When one of them is processed, all before it were passed."""
 SKIPPED = frozenset({"skipped-processing"})
-LIBRDKAFKA = "librdkafka, documentation of its configuration (CONFIGURATION.md): enable.auto.offset.store"
-JAVA = "Kafka documentation, KafkaConsumer: Automatic Offset Committing"
 
 
 def handed_over(run: Run) -> None:
@@ -53,7 +61,7 @@ def to_a_worker(run: Run) -> None:
 
 def stored(run: Run, program: str) -> None:
     """The client commits what is stored, and the program stands still when it has processed, and not stored."""
-    crash(run, program, CrashPoint("process", "store", 2), committed=BATCH, settings=STORED)
+    crash(run, program, CrashPoint("process", "store", 2), committed=BATCH, settings=AUTOMATIC | STORED)
 
 
 def crash(
@@ -80,7 +88,7 @@ scenario(
     claim="""An application with automatic commits dies before it has processed the inputs that it received. With
         librdkafka, and where other threads do the work, these inputs are skipped. A loop around Kafka's own consumer
         skips nothing.""",
-    source=f"{DELIVERY}; {JAVA}; {LIBRDKAFKA}",
+    source=f"{DELIVERY}; {JAVA_COMMITS}; {LIBRDKAFKA_COMMITS}",
     operator="""With librdkafka, and clients built on it, set enable.auto.offset.store=false and store an offset when
         its input is processed. With Kafka's own consumer, use automatic commits only in loops that process before they
         poll again. Where threads do the work, commit only the inputs that they have finished.""",
@@ -93,7 +101,7 @@ scenario(
                     required=SKIPPED,
                     claims=NUMBERS,
                     sentence="Exactly the inputs that were handed over and not processed are skipped.",
-                    source=LIBRDKAFKA,
+                    source=LIBRDKAFKA_COMMITS,
                     basis=Basis.DOCUMENTATION,
                 )
             ],
@@ -105,7 +113,7 @@ scenario(
                     required=SKIPPED,
                     claims=NUMBERS,
                     sentence="Exactly the inputs that were handed to the thread and not processed are skipped.",
-                    source=LIBRDKAFKA,
+                    source=LIBRDKAFKA_COMMITS,
                     basis=Basis.DOCUMENTATION,
                 )
             ],
@@ -117,7 +125,7 @@ scenario(
                     required=frozenset({"repeated-processing"}),
                     claims=NUMBERS,
                     sentence="Nothing is skipped. The inputs that were processed and not stored are repeated.",
-                    source=LIBRDKAFKA,
+                    source=LIBRDKAFKA_COMMITS,
                     basis=Basis.DOCUMENTATION,
                 )
             ],
@@ -130,7 +138,7 @@ scenario(
                     claims=NUMBERS,
                     sentence="""Nothing is skipped, of what waited for the thread either. The inputs that were processed
                         and not stored are repeated.""",
-                    source=LIBRDKAFKA,
+                    source=LIBRDKAFKA_COMMITS,
                     basis=Basis.DOCUMENTATION,
                 )
             ],
@@ -145,7 +153,7 @@ scenario(
                     claims=NUMBERS,
                     sentence="""Nothing is skipped. The inputs processed since the last commit are repeated, if its last
                         poll did not commit them (auto.commit.interval.ms).""",
-                    source=JAVA,
+                    source=JAVA_COMMITS,
                     basis=Basis.DOCUMENTATION,
                 )
             ],
@@ -159,7 +167,7 @@ scenario(
                     required=frozenset({"repeated-processing"}),
                     claims=NUMBERS,
                     sentence="Killed before its next poll, it repeats its processed inputs and skips nothing.",
-                    source=JAVA,
+                    source=JAVA_COMMITS,
                     basis=Basis.DOCUMENTATION,
                 )
             ],
@@ -173,7 +181,7 @@ scenario(
                     required=SKIPPED,
                     claims=NUMBERS,
                     sentence="Exactly the inputs that were handed to the thread and not processed are skipped.",
-                    source=JAVA,
+                    source=JAVA_COMMITS,
                     basis=Basis.DOCUMENTATION,
                 )
             ],

@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from harness.words import Basis, Case, ClusterPlan, Documented, Partition, Run, ranges, scenario
-from scenarios.delivery import INPUTS, NUMBERS, PARTITIONS
+from scenarios.delivery import INPUTS, NUMBERS, PARTITIONS, SINK
 
 FIRST = INPUTS // 2
 SECOND = 5
@@ -42,8 +42,6 @@ INTERVAL_MS = "30000"
 NONE: Mapping[str, str] = {}
 OF_WORKERS = {"offset.flush.interval.ms": INTERVAL_MS}
 QUICK = {"offset.flush.interval.ms": "1000"}
-SINK = "connect-sink"
-"""The group of the sink."""
 EXACTLY_ONCE = {"exactly.once.source.support": "enabled"}
 TRANSACTIONS = {
     "exactly.once.support": "required",
@@ -165,9 +163,7 @@ scenario(
             client="connect",
             steps=source_unanswered,
             documented=[
-                Documented(
-                    claims=["each-input-processed-once", *NUMBERS], source="KIP-618, KIP-98", basis=Basis.KIP
-                )
+                Documented(claims=["each-input-processed-once", *NUMBERS], source="KIP-618, KIP-98", basis=Basis.KIP)
             ],
             cluster=ClusterPlan(settings=PARTITIONS, relayed=True),
             applies=ranges.CONNECT_EXACTLY_ONCE,

@@ -14,9 +14,14 @@ output twice, which is not the application's doing. Transactions of librdkafka w
 the group that has died (exactly-once-transactions tells why). So in `exactly-once` another broker is killed.
 
 In `exactly-once-external` outputs and offsets are one transaction of PostgreSQL.
+
+With automatic commits (enable.auto.commit) the client decides. librdkafka commits what it has handed over, and a member
+that is killed before it has processed skips that; what was processed since the last commit is repeated (`auto-commit`).
+Where the program stores an offset when its input is processed (`auto-commit-stored`), and in a loop around Kafka's own
+consumer (`java-auto-commit`), nothing is skipped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 
@@ -40,16 +45,21 @@ from harness.words import (
     scenario,
 )
 from scenarios.delivery import (
+    AUTOMATIC,
     DELIVERY,
     GROUP,
     IDEMPOTENT,
+    JAVA_COMMITS,
+    LIBRDKAFKA_COMMITS,
     ONCE,
     PARTITIONS,
     POSTGRESQL,
+    REPEATED,
     REPEATS,
     REPEATS_NONE,
     SKIPPED,
     SKIPS,
+    STORED,
     all_of,
     with_a_broker,
 )
@@ -62,10 +72,24 @@ SESSION = {"session.timeout.ms": "6000"}
 """The shortest that brokers allow: so long nobody reads what a dead member had."""
 TRANSACT, OPEN = "transact", CrashPoint("offsets", "end")
 STORE_TRANSACT, STORE_OPEN, STORE = "store-transaction", CrashPoint("write", "end"), "postgresql"
+NONE: Mapping[str, str] = {}
+INTERVAL_S, INTERVALS = 1.0, 3
+"""The interval of AUTOMATIC, and after how many of them a client has committed."""
 
 
-def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool = False, store: str = "") -> None:
-    """Members die at a crash point and at any moment, and brokers with them. The group processes all that was sent."""
+def storm(
+    run: Run,
+    program: str,
+    between: CrashPoint,
+    spare_coordinator: bool = False,
+    store: str = "",
+    settings: Mapping[str, str] = NONE,
+    interval_s: float = 0.0,
+) -> None:
+    """Members die at a crash point and at any moment, and brokers with them. The group processes all that was sent.
+    `settings` are the members' own. A client that commits by the clock does so each `interval_s`: a member stands at
+    its crash point until that is done, and dies before the broker, whose death would keep it from processing.
+    """
     partitions = [run.partition(number) for number in range(MEMBERS)]
     with ExitStack() as working:
 
@@ -78,7 +102,7 @@ def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool =
                     partitions[0],
                     group=GROUP,
                     stop=NOWHERE if place else drawn,
-                    settings=SESSION,
+                    settings=SESSION | dict(settings),
                     transactional_id=f"application-{place}" if program == TRANSACT else None,
                     producer_settings=IDEMPOTENT if program not in (TRANSACT, STORE_TRANSACT) else {},
                     store=store,
@@ -91,10 +115,13 @@ def storm(run: Run, program: str, between: CrashPoint, spare_coordinator: bool =
                 load.wait_more(BETWEEN, timeout_s=LIMIT_S)
                 place = 1 + int(run.vary(blow // 2 % 2, 0, 1.999)) if blow % 2 else 0
                 if place:
-                    with_a_broker(run, members[place], victim(run, partitions, spare_coordinator), partitions)
+                    dead = victim(run, partitions, spare_coordinator)
+                    with_a_broker(run, members[place], dead, partitions, broker_first=not interval_s)
                 else:
                     for t in partitions:
                         run.wait_crash_point(members[place], t, timeout_s=LIMIT_S)
+                    if interval_s:
+                        run.let_pass(INTERVALS * interval_s, "a client that commits by the clock has done so")
                     run.kill_client(members[place])
                 members[place] = member(place)
             members[0].stop()
@@ -121,9 +148,18 @@ def case(
     client: str = "librdkafka",
     spare_coordinator: bool = False,
     applies: VersionRange = EVERY_VERSION,
+    settings: Mapping[str, str] = NONE,
+    interval_s: float = 0.0,
 ) -> Case:
     """A storm of one semantics."""
-    steps = partial(storm, program=program, between=between, spare_coordinator=spare_coordinator)
+    steps = partial(
+        storm,
+        program=program,
+        between=between,
+        spare_coordinator=spare_coordinator,
+        settings=settings,
+        interval_s=interval_s,
+    )
     return Case(steps=steps, client=client, documented=[documented], applies=applies)
 
 
@@ -144,12 +180,56 @@ AT_LEAST_ONCE = partial(
     "process-then-commit",
     CrashPoint("process", "commit"),
     Documented(
-        required=frozenset({"repeated-processing"}),
+        required=REPEATED,
         claims=[REPEATS],
         sentence="Repeated are at most the inputs that a member had in hand, and had not committed, when it lost them.",
         source=DELIVERY,
         basis=Basis.DOCUMENTATION,
     ),
+)
+AUTO_COMMIT = partial(
+    case,
+    "process-and-poll",
+    CrashPoint("poll", "process"),
+    Documented(
+        required=frozenset({"skipped-processing"}) | REPEATED,
+        claims=[SKIPS, REPEATS],
+        sentence="""Skipped are at most the inputs of one poll for each member that was killed. Repeated are inputs that
+            were processed since the last automatic commit.""",
+        source=LIBRDKAFKA_COMMITS,
+        basis=Basis.DOCUMENTATION,
+    ),
+    settings=AUTOMATIC,
+    interval_s=INTERVAL_S,
+)
+AUTO_COMMIT_STORED = partial(
+    case,
+    "process-then-store",
+    CrashPoint("process", "store"),
+    Documented(
+        required=REPEATED,
+        claims=[REPEATS],
+        sentence="Nothing is skipped. Repeated are inputs that were processed, and not yet stored and committed.",
+        source=LIBRDKAFKA_COMMITS,
+        basis=Basis.DOCUMENTATION,
+    ),
+    settings=AUTOMATIC | STORED,
+    interval_s=INTERVAL_S,
+)
+JAVA_AUTO_COMMIT = partial(
+    case,
+    "process-and-poll",
+    CrashPoint("process", "poll"),
+    Documented(
+        required=REPEATED,
+        claims=[REPEATS],
+        sentence="Nothing is skipped. Repeated are inputs that were processed since the last poll that committed.",
+        source=JAVA_COMMITS,
+        basis=Basis.DOCUMENTATION,
+    ),
+    client="java",
+    settings=AUTOMATIC,
+    interval_s=INTERVAL_S,
 )
 EXACTLY_ONCE = partial(
     case,
@@ -178,6 +258,9 @@ scenario(
         "java-at-most-once": AT_MOST_ONCE(client="java"),
         "java-at-least-once": AT_LEAST_ONCE(client="java"),
         "java-exactly-once": EXACTLY_ONCE(client="java"),
+        "auto-commit": AUTO_COMMIT(),
+        "auto-commit-stored": AUTO_COMMIT_STORED(),
+        "java-auto-commit": JAVA_AUTO_COMMIT(),
         "exactly-once-external": Case(
             cluster=ClusterPlan(settings=PARTITIONS, store=StorePlan()),
             steps=partial(storm, program=STORE_TRANSACT, between=STORE_OPEN, store=STORE),

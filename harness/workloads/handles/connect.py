@@ -55,10 +55,18 @@ class ConnectWorker(StoppedFromOutside[WorkerProgress]):
     """A process in which a worker of Kafka Connect works."""
 
     def __init__(
-        self, client: Client, *, port: int, inputs: tuple[str, int], output: str, group: str, store: str = ""
+        self,
+        client: Client,
+        *,
+        port: int,
+        inputs: tuple[str, int],
+        output: str,
+        group: str,
+        store: str = "",
+        lines: int = 0,
     ) -> None:
         """`inputs`: the topic and partition whose records a source has a line for, or that a sink reads. `group`: what
-        commits; `store`: the file that a sink writes.
+        commits; `store`: the file that a sink writes; `lines`: how many its source finds there.
         """
         self.run = client.run_dir.path.name
         self.store = located(client.run_dir.path, store) if store else ""
@@ -70,6 +78,7 @@ class ConnectWorker(StoppedFromOutside[WorkerProgress]):
             partition=partition,
             output=output,
             store=self.store,
+            lines=lines,
         )
         super().__init__(client.name, child, WorkerProgress())
         self.port, self.inputs, self.output, self.group = port, topic, output, group
@@ -92,7 +101,11 @@ class ConnectWorker(StoppedFromOutside[WorkerProgress]):
         """Have it write so many further lines, and wait until they are in its file."""
         wanted = len(self.lengths) + count
         self._child.send_message(lines=count)
-        self._wait(lambda progress: len(progress.lengths) >= wanted, f"{wanted} lines", LINES_LIMIT_S)
+        self.wait_lines(wanted)
+
+    def wait_lines(self, count: int) -> None:
+        """Wait until its file has so many lines."""
+        self._wait(lambda progress: len(progress.lengths) >= count, f"{count} lines", LINES_LIMIT_S)
 
     def ask(self, method: str, path: str, content: Mapping[str, str] | None = None) -> Any:
         """What its REST interface answers. Raises NotAnswered if it does not, or refuses for now; HarnessError, with

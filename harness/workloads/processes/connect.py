@@ -87,6 +87,9 @@ def main() -> None:
         if arguments["store"]:
             begin(Path(arguments["store"]), arguments["run"], int(arguments["producer"]))
         lines = Lines(arguments, writer)
+        if arguments["lines"]:
+            lines.append(int(arguments["lines"]))
+            child.say(lengths=lines.lengths)
         worker = started(directory, arguments["library"])
         while not commands.stopped:
             asked = commands.next(POLL_S)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evidence import worker
 from evidence.errors import HarnessError, RecorderDied, WaitTimeout
 from evidence.worker import Worker
 
@@ -16,6 +17,10 @@ import json, sys
 print("a warning on stdout", flush=True)
 print(json.dumps({"ready": True}), flush=True)
 for line in sys.stdin:
+    if line == "begin\\n":
+        import os, signal, subprocess
+        other = subprocess.Popen(["sleep", "600"])
+        os.kill(other.pid, signal.SIGSTOP)
     if line == "die\\n":
         print("last words", file=sys.stderr, flush=True)
         sys.exit(7)
@@ -52,3 +57,14 @@ def test_one_that_has_ended_is_named_with_its_last_words(module: str, gone: type
     conversation.close()
     with pytest.raises(gone, match="echo has ended"):
         conversation.send_message(too="late")
+
+
+def test_what_it_has_started_and_left_stopped_is_ended_with_it(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has its output open would be waited for without an end."""
+    monkeypatch.setattr(worker, "KILL_LIMIT_S", 1.0)
+    conversation = Worker("echo", module, [])
+    conversation.receive(LIMIT_S, "starting")
+    conversation.send_line("begin")
+    assert conversation.receive(LIMIT_S, "answering") == {"heard": "begin"}
+    conversation.close()
+    assert not any(reader.is_alive() for reader in conversation._readers)

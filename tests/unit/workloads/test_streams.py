@@ -19,6 +19,7 @@ from evidence.history.inputs import Input, counted_by, input_of
 from evidence.history.read import stream_batches
 from evidence.history.writer import HistoryWriter
 from harness import processes
+from harness.polling import poll
 from harness.processes import group_states, thread_states
 from harness.workloads.handles.application import StreamsApplication
 from harness.workloads.processes.streams import Outputs, Results
@@ -173,6 +174,19 @@ def test_what_a_process_has_started_is_stopped_with_it() -> None:
         other = int(started.stdout.readline())
         handle(started.pid).freeze()
         assert thread_states(other) == ["T"]
+        os.killpg(started.pid, signal.SIGKILL)
+
+
+def test_one_that_has_ended_and_that_nobody_has_asked_for_stands_still() -> None:
+    """Spark starts programs by the dozen. One that ends when its parent is stopped stays there as it ended."""
+    begins = "import subprocess, sys, time; p = subprocess.Popen(['true']); print(p.pid, flush=True); time.sleep(600)"
+    command = [sys.executable, "-c", begins]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
+        assert started.stdout is not None
+        ended = int(started.stdout.readline())
+        assert poll(lambda: thread_states(ended), 60.0, until=lambda states: states == ["Z"])
+        handle(started.pid).freeze()
+        assert (group_states(started.pid), thread_states(ended)) == (["T"], ["Z"])
         os.killpg(started.pid, signal.SIGKILL)
 
 
