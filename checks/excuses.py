@@ -15,8 +15,13 @@ from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
 from checks.processed_again import limits_of, outputs_of, reason_of
 from checks.settings import releases_of_controller, unclean_elections_on
-from evidence.borders import ELIGIBLE_LEADERS_SUPPORTED, LEADER_EPOCHS, java_is_idempotent_by_default
-from evidence.events import NO_LEADER, Broker, Container, Log, Step, of
+from evidence.borders import (
+    ELIGIBLE_LEADERS_SUPPORTED,
+    GROUPS_OUTLIVE_MEMBERS,
+    LEADER_EPOCHS,
+    java_is_idempotent_by_default,
+)
+from evidence.events import NO_LEADER, Broker, Container, Log, Moment, Step, of
 from evidence.findings import Finding, Row
 from evidence.node_releases import asks_by_epoch_at, speaks_epochs_at
 from evidence.nodes import broker
@@ -56,6 +61,8 @@ RETRY_BACKOFF_MS: Final = 100
 """The default of retry.backoff.ms, of Java clients, the Scala producer and librdkafka."""
 REQUEST_MS: Final = 30_000
 """The default of request.timeout.ms, of Java clients and librdkafka."""
+SESSION_MS: Final = 30_000
+"""The default of session.timeout.ms of consumers before 0.10.1 (KIP-62)."""
 LEAST_BACKOFF: Final = 0.8
 """Clients may wait for so much of it (KIP-580: a jitter of 20 %; librdkafka 2.3 and later likewise)."""
 IDEMPOTENCE: Final = "enable.idempotence"
@@ -334,6 +341,41 @@ def _last_known_leader(run: RunRecord, run_state: RunState, row: Row) -> bool:
         and not eligible
         and row.detail.get("leader") == row.detail.get("led_last")
     )
+
+
+FINAL: Final = "final"
+
+
+def above_high_watermark(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """The leader has the records at the end, where readers are given none: acks other than all say nothing of the high
+    watermark, which followers, or an ISR below min.insync.replicas (KAFKA-15583), may hold up.
+    """
+    if run_state is None or finding.where is None or not finding.whole:
+        return None
+    final = next((one for one in reversed(of(run_state.events, Moment)) if one.label == FINAL), None)
+    state = None if final is None else run_state.state_at(*finding.where, final.begun_ns)
+    if final is None or state is None or state.leader == NO_LEADER:
+        return None
+    for row in finding.evidence:
+        offset, end = row.holdings.get(final.name, {}).get(broker(state.leader)), row.detail.get("final_offset")
+        if row.acks in (-1, None) or offset is None or end is None or offset < end:
+            return None
+    return "the leader has it above its high watermark, of which acks other than all say nothing"
+
+
+def group_forgotten(run: RunRecord, finding: Finding, _run_state: RunState | None = None) -> str | None:
+    """The coordinator forgets a group without members at once, before groups outlived them (KAFKA-2720, 0.10.1). The
+    first owner was killed, its session has ended, and who comes next begins with the first generation again.
+    """
+    if numbers(run.kafka) >= GROUPS_OUTLIVE_MEMBERS.release:
+        return None
+    settings = {process.name: process.settings for process in run.processes}
+    for row in finding.evidence:
+        owners, given_ns = row.detail.get("owners", ("",)), row.detail.get("given_ns", (0, 0))
+        session_ms = _number(settings.get(str(owners[0]), {}), SESSION_MS, "session.timeout.ms")
+        if given_ns[1] - given_ns[0] < session_ms * 1_000_000:
+            return None
+    return "a group without members is forgotten, and begins with generation 1 again"
 
 
 def truncates_to_high_watermark(run: RunRecord) -> bool:

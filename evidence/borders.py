@@ -108,6 +108,12 @@ CLEAN_STOP_ELECTS_BY_ASSIGNMENT: Final = Border(
     Side("0.10.0.0", "ControlledShutdownLeaderSelector takes the first assigned replica that is in the ISR"),
 )
 """Who leads when a leader is stopped cleanly."""
+GROUPS_OUTLIVE_MEMBERS: Final = Border(
+    "0.10.1",
+    "KAFKA-2720",
+    Side("0.10.0.1", "GroupCoordinator.onCompleteJoin: a generation without members is dead, and the group removed"),
+    Side("0.10.1.0", "GroupMetadata: Empty, a state of groups without members, whose generation goes on"),
+)
 API_VERSIONS: Final = Border(
     "0.10",
     "KIP-35",

@@ -651,6 +651,13 @@ class Transaction(Event, frozen=True, kw_only=True, tag="transaction"):
     error: str | None = None
 
 
+class ClientEnded(Event, frozen=True, kw_only=True, tag="client-ended"):
+    """The process of an application has ended: when it was stopped, or was found to be dead."""
+
+    source: Literal["client"] = "client"
+    process: str
+
+
 # What the cluster states of itself
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from checks import claims
-from checks.anomalies.availability import slow_starts
+from checks.anomalies.availability import held_up_by_machine
 from checks.claims.spontaneous import spontaneous
 from evidence import foreign
 from evidence.events import Container, Precondition, of
@@ -213,8 +213,8 @@ def foreign_events(run_state: RunState) -> list[Doubt]:
 
 
 def changes_by_machine(run: RunRecord, run_state: RunState) -> list[str]:
-    """Elections, shrinks of an ISR, ends of sessions and offices, and slow starts that nothing but a machine that was
-    busy, or stood still, may explain: whether Kafka did them by itself is not known.
+    """Elections, shrinks of an ISR, ends of sessions and offices, and what was not done in time, that nothing but a
+    machine that was busy, or stood still, may explain: whether Kafka did them by itself is not known.
     """
     return [
         f"nothing of the run explains this, but the machine may: {one.text} (shortly before, some process waited for a "
@@ -222,7 +222,7 @@ def changes_by_machine(run: RunRecord, run_state: RunState) -> list[str]:
         f"{one.limit_ns / 1e9:g} s)"
         for one in spontaneous(run_state, run)
         if one.by_machine
-    ] + [f"nothing of the run explains this, but the machine may: {text}" for text in slow_starts(run_state)]
+    ] + [f"nothing of the run explains this, but the machine may: {text}" for text in held_up_by_machine(run_state)]
 
 
 def _of_damage(description: str) -> Scope:

@@ -7,7 +7,7 @@ lasts that could, no observer was blind, the machine did not stand still, and no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from checks import excuses
@@ -72,6 +72,14 @@ def gone(run_state: RunState, node: str) -> list[Span]:
     return [(one.begin_ns, one.end_ns) for one in run_state.registrations.get(node, ()) if one.value != ALIVE]
 
 
+def controls_since(run_state: RunState, at_ns: int, dead: str) -> int | None:
+    """Since when there is a controller that is in office at a time and is not the node `dead`; None if there is none.
+    A broker that dies may have been the controller. Its successor does what is left to be done.
+    """
+    office = run_state.controller_at(at_ns)
+    return None if office is None or office.value in ("", dead) else office.begin_ns
+
+
 def down(run_state: RunState, node: str) -> list[Span]:
     """From when to when a node's process had ended."""
     return [(one.begin_ns, one.end_ns) for one in run_state.processes.get(node, ()) if one.value == DOWN]
@@ -97,33 +105,35 @@ def broker_exit(run_state: RunState) -> list[Evidence]:
     ]
 
 
+def leaderless(run_state: RunState) -> Iterator[tuple[Evidence, bool]]:
+    """Times in which a partition had no leader for long, and whether the machine may be why."""
+    for (topic, partition), intervals in run_state.partitions.items():
+        led_last = NO_LEADER
+        for state in intervals:
+            led_last = state.leader if state.leader != NO_LEADER else led_last
+            for begin_ns, end_ns in _without_leader(run_state, state):
+                if could := _could_lead(run_state, state, led_last, begin_ns, end_ns):
+                    waited_ms = round((end_ns - begin_ns) / 1e6)
+                    row = {"topic": topic, "partition": partition, "at_ns": begin_ns, "without_ms": waited_ms}
+                    detail = {"leader": state.leader, "isr": list(state.isr), "could_lead": list(could)}
+                    elr = {"elr": list(state.elr)} if state.elr else {}
+                    yield row | detail | elr, all(_held_up(run_state, span) for span in could.values())
+
+
 @anomaly("no-leader", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
 def no_leader(run_state: RunState) -> list[Evidence]:
     """A partition had no leader for long, although a replica of its ISR was alive.
 
     States without a leader, or whose leader was not registered, that lasted for 45 s in which no fault lasted anywhere
-    but that leader's death, there was a controller, and a member of the ISR was registered and up. Whether the leader's
-    process is up is no matter: its session is over, and the controller replaces it.
+    but the death of who led last, there was a controller, and a member of the ISR, or of an empty ISR's eligible leader
+    replicas (KIP-966), was registered and up. Whether the leader's process is up is no matter: its session is over, and
+    the controller replaces it. Where the machine may be why nobody was elected in time there is a doubt.
     """
-    found: list[Evidence] = []
-    for (topic, partition), intervals in run_state.partitions.items():
-        for state in intervals:
-            for begin_ns, end_ns in _without_leader(run_state, state):
-                if could := _could_lead(run_state, state, begin_ns, end_ns):
-                    waited_ms = round((end_ns - begin_ns) / 1e6)
-                    row = {"topic": topic, "partition": partition, "at_ns": begin_ns, "without_ms": waited_ms}
-                    found.append(row | {"leader": state.leader, "isr": list(state.isr), "could_lead": could})
-    return found
+    return [row for row, by_machine in leaderless(run_state) if not by_machine]
 
 
-@anomaly("no-controller", source=QUORUM, basis=Basis.KIP, reads=(CLUSTER,))
-def no_controller(run_state: RunState) -> list[Evidence]:
-    """There was no controller for long, although somebody could have been elected.
-
-    Nobody was the controller, or one whose process was down, for 45 s in which no fault lasted anywhere but that death.
-    With ZooKeeper, it was up, and so was a registered broker; with KRaft, a majority of the controllers was.
-    """
-    found: list[Evidence] = []
+def uncontrolled(run_state: RunState) -> Iterator[tuple[Evidence, bool]]:
+    """Times in which there was no controller for long, and whether the machine may be why."""
     last = ""
     for office in run_state.controllers:
         last = office.value or last
@@ -131,8 +141,27 @@ def no_controller(run_state: RunState) -> list[Evidence]:
             if could := _could_control(run_state, last, begin_ns, end_ns):
                 row = {"node": office.value} if office.value else {}
                 without_ms = round((end_ns - begin_ns) / 1e6)
-                found.append(row | {"at_ns": begin_ns, "without_ms": without_ms, "could_be": could})
-    return found
+                detail = {"at_ns": begin_ns, "without_ms": without_ms, "could_be": list(could)}
+                yield row | detail, all(_held_up(run_state, span) for span in could.values())
+
+
+@anomaly("no-controller", source=QUORUM, basis=Basis.KIP, reads=(CLUSTER,))
+def no_controller(run_state: RunState) -> list[Evidence]:
+    """There was no controller for long, although somebody could have been elected.
+
+    Nobody was the controller, or one whose process was down, for 45 s in which no fault lasted anywhere but that death.
+    With ZooKeeper, it was up, and so was a registered broker; with KRaft, a majority of the controllers was. Where the
+    machine may be why nobody was elected in time there is a doubt.
+    """
+    return [row for row, by_machine in uncontrolled(run_state) if not by_machine]
+
+
+def _held_up(run_state: RunState, span: Span) -> bool:
+    """Whether the machine may be why something took this long: it is over its time by no more than somebody was held
+    up, and not by several times.
+    """
+    took_ns = span[1] - span[0]
+    return took_ns < LATE_TIMES * LIMIT_NS and run_state.held_up_ns(span) >= took_ns - LIMIT_NS
 
 
 def _without_controller(run_state: RunState, office: Interval) -> list[Span]:
@@ -142,23 +171,33 @@ def _without_controller(run_state: RunState, office: Interval) -> list[Span]:
     return common([(office.begin_ns, office.end_ns)], down(run_state, office.value))
 
 
-def _could_control(run_state: RunState, last: str, begin_ns: int, end_ns: int) -> list[str]:
-    """Who could have been elected for long at the end of this time, after the last controller: another of KRaft's
-    controllers after one of these, with which ZooKeeper's part is over (KIP-866).
+def _long(begun: Mapping[str, int | None], since_ns: int, at_ns: int) -> dict[str, Span]:
+    """Of nodes that are well since these moments, those that were for long at a time, counted from another moment on:
+    from when to when.
+    """
+    spans = {node: (max(begun_ns, since_ns), at_ns) for node, begun_ns in begun.items() if begun_ns is not None}
+    return {node: span for node, span in spans.items() if span[1] - span[0] >= LIMIT_NS}
+
+
+def _could_control(run_state: RunState, last: str, begin_ns: int, end_ns: int) -> dict[str, Span]:
+    """Who could have been elected for long at the end of this time, after the last controller, and from when to when:
+    another of KRaft's controllers after one of these, with which ZooKeeper's part is over (KIP-866).
     """
     at_ns = end_ns - 1
     since_ns = max(begin_ns, calm_since(run_state, at_ns, last))
-
-    def long(begun_ns: int | None) -> bool:
-        return begun_ns is not None and at_ns - max(begun_ns, since_ns) >= LIMIT_NS
-
     if ZOOKEEPER not in run_state.coordinators or last.startswith(VOTER):
         voters = sorted(one for one in {*run_state.coordinators, last} if one.startswith(VOTER))
-        up = [node for node in voters if long(up_since(run_state, node, at_ns))]
-        return up if 2 * len(up) > len(voters) else []
-    if not long(up_since(run_state, ZOOKEEPER, at_ns)):
-        return []
-    return [node for node in run_state.registrations if long(well_since(run_state, node, at_ns))]
+        up = _long({node: up_since(run_state, node, at_ns) for node in voters}, since_ns, at_ns)
+        if 2 * len(up) <= len(voters):
+            return {}
+        # The last that came up makes the majority: before that nobody could have been elected.
+        majority_ns = sorted(span[0] for span in up.values())[len(voters) // 2]
+        return dict.fromkeys(up, (majority_ns, at_ns))
+    keeper_ns = up_since(run_state, ZOOKEEPER, at_ns)
+    if keeper_ns is None:
+        return {}
+    well = {node: well_since(run_state, node, at_ns) for node in run_state.registrations}
+    return _long(well, max(since_ns, keeper_ns), at_ns)
 
 
 def _without_leader(run_state: RunState, state: PartitionInterval) -> list[Span]:
@@ -168,15 +207,19 @@ def _without_leader(run_state: RunState, state: PartitionInterval) -> list[Span]
     return common([(state.begin_ns, state.end_ns)], gone(run_state, broker(state.leader)))
 
 
-def _could_lead(run_state: RunState, state: PartitionInterval, begin_ns: int, end_ns: int) -> list[str]:
-    """The members of a leaderless partition's ISR that could have led it for long at the end of this time."""
-    at_ns, dead = end_ns - 1, "" if state.leader == NO_LEADER else broker(state.leader)
-    since_ns = max(begin_ns, calm_since(run_state, at_ns, dead))
-    controller = run_state.controller_at(since_ns)
-    if at_ns - since_ns < LIMIT_NS or controller is None or controller.value in ("", dead):
-        return []
-    well = {node: well_since(run_state, node, at_ns) for node in map(broker, state.isr)}
-    return [node for node, begun in well.items() if begun is not None and at_ns - max(begun, since_ns) >= LIMIT_NS]
+def _could_lead(
+    run_state: RunState, state: PartitionInterval, led_last: int, begin_ns: int, end_ns: int
+) -> dict[str, Span]:
+    """Who could have led a leaderless partition for long at the end of this time, and from when to when: members of its
+    ISR, or of an empty ISR's eligible leader replicas.
+    """
+    at_ns, dead = end_ns - 1, "" if led_last == NO_LEADER else broker(led_last)
+    controls_ns = controls_since(run_state, at_ns, dead)
+    if controls_ns is None:
+        return {}
+    since_ns = max(begin_ns, controls_ns, calm_since(run_state, at_ns, dead))
+    well = {node: well_since(run_state, node, at_ns) for node in map(broker, state.isr or state.elr or ())}
+    return _long(well, since_ns, at_ns)
 
 
 def unregistered(run_state: RunState) -> Iterator[tuple[Evidence, bool]]:
@@ -194,9 +237,8 @@ def unregistered(run_state: RunState) -> Iterator[tuple[Evidence, bool]]:
             since_ns = max(one.begin_ns, up_ns, keeper_ns, calm_since(run_state, at_ns))
             if (took_ns := one.end_ns - since_ns) > LIMIT_NS:
                 row = {"node": node, "at_ns": one.begin_ns, "state": one.value, "could_for_ms": round(took_ns / 1e6)}
-                held_ns = run_state.held_up_ns((since_ns, one.end_ns))
-                starts = one.begin_ns < up_ns and took_ns < LATE_TIMES * LIMIT_NS
-                yield row, starts and held_ns >= took_ns - LIMIT_NS
+                starts = one.begin_ns < up_ns
+                yield row, starts and _held_up(run_state, (since_ns, one.end_ns))
 
 
 @anomaly("not-registered", source=REGISTERED, basis=Basis.KIP, reads=(CLUSTER,))
@@ -210,13 +252,28 @@ def not_registered(run_state: RunState) -> list[Evidence]:
     return [row for row, by_machine in unregistered(run_state) if not by_machine]
 
 
-def slow_starts(run_state: RunState) -> list[str]:
-    """The brokers that the machine may have kept from registering, each in a line."""
-    return [
-        f"{row['node']} had started and was not registered for {row['could_for_ms'] / 1000:.0f} s"
+def held_up_by_machine(run_state: RunState) -> list[str]:
+    """What the machine may have kept from being done in time, each in a line."""
+    lines = [
+        (by_machine, f"{row['node']} had started and was not registered for {row['could_for_ms'] / 1000:.0f} s")
         for row, by_machine in unregistered(run_state)
-        if by_machine
     ]
+    lines += [
+        (by_machine, f"nobody led {row['topic']}-{row['partition']} for {row['without_ms'] / 1000:.0f} s")
+        for row, by_machine in leaderless(run_state)
+    ]
+    lines += [
+        (by_machine, f"there was no controller for {row['without_ms'] / 1000:.0f} s")
+        for row, by_machine in uncontrolled(run_state)
+    ]
+    lines += [
+        (
+            by_machine,
+            f"{row['topic']}-{row['partition']} could not be read to its end in {row['tried_ms'] / 1000:.0f} s",
+        )
+        for row, by_machine in not_read(run_state)
+    ]
+    return [line for by_machine, line in lines if by_machine]
 
 
 def _keeper_since(run_state: RunState, at_ns: int) -> int | None:
@@ -241,8 +298,8 @@ def _keeper_since(run_state: RunState, at_ns: int) -> int | None:
 def stuck_isr(run_state: RunState, run: RunRecord) -> list[Evidence]:
     """A replica that is alive and can reach the leader is not in the ISR at the end.
 
-    Replicas that were not in the ISR when all were copied at the end, though they and the leader had been registered
-    and up for 45 s, with no fault anywhere.
+    Replicas that were not in the ISR when all were copied at the end, and for 45 s before, though they and the leader
+    had been registered and up for so long, with no fault anywhere.
     """
     final = next((moment for moment in reversed(of(run_state.events, Moment)) if moment.label == FINAL), None)
     return [] if final is None else list(_stuck(run_state, run, final.begun_ns))
@@ -257,21 +314,19 @@ def _stuck(run_state: RunState, run: RunRecord, at_ns: int) -> Iterator[Evidence
         if state is None or leads is None:
             continue
         led_ns = min(one.at_ns for one in stated if one.leader_epoch == state.leader_epoch)
+        held = [one for one in run_state.partitions.get((topic, partition), ()) if one.begin_ns <= at_ns]
         for replica in sorted(set(replicas) - set(state.isr)):
             begun = well_since(run_state, broker(replica), at_ns)
-            if begun is not None and (out_ns := at_ns - max(begun, leads, led_ns, calm_ns)) >= LIMIT_NS:
+            if begun is None:
+                continue
+            left_ns = max((one.end_ns for one in held if replica in one.isr), default=0)
+            if (out_ns := at_ns - max(begun, leads, led_ns, left_ns, calm_ns)) >= LIMIT_NS:
                 row = {"topic": topic, "partition": partition, "at_ns": at_ns, "node": broker(replica)}
                 yield row | {"leader": broker(state.leader), "isr": list(state.isr), "well_for_ms": round(out_ns / 1e6)}
 
 
-@anomaly("unreadable", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
-def unreadable(run_state: RunState) -> list[Evidence]:
-    """A partition could not be read to its end when all faults were healed, although it had a leader.
-
-    Partitions of which the final reader did not reach the end within its limit, though the same broker had led them,
-    registered and up, for 45 s of that time.
-    """
-    found: list[Evidence] = []
+def not_read(run_state: RunState) -> Iterator[tuple[Evidence, bool]]:
+    """Partitions that the final reader had not read to their ends after long, and whether the machine may be why."""
     for one in of(run_state.events, Unread):
         state = run_state.state_at(one.topic, one.partition, one.at_ns)
         leads = None if state is None else well_since(run_state, broker(state.leader), one.at_ns)
@@ -280,7 +335,15 @@ def unreadable(run_state: RunState) -> list[Evidence]:
         since_ns = max(leads, state.begin_ns, one.asked_ns, calm_since(run_state, one.at_ns))
         if one.at_ns - since_ns >= LIMIT_NS:
             row = {"topic": one.topic, "partition": one.partition, "at_ns": one.at_ns, "node": broker(state.leader)}
-            found.append(
-                row | {"end": one.end, "reached": one.reached, "tried_ms": (one.at_ns - since_ns) // 1_000_000}
-            )
-    return found
+            read = {"end": one.end, "reached": one.reached, "tried_ms": (one.at_ns - since_ns) // 1_000_000}
+            yield row | read, _held_up(run_state, (since_ns, one.at_ns))
+
+
+@anomaly("unreadable", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
+def unreadable(run_state: RunState) -> list[Evidence]:
+    """A partition could not be read to its end when all faults were healed, although it had a leader.
+
+    Partitions of which the final reader did not reach the end within its limit, though the same broker had led them,
+    registered and up, for 45 s of that time. Where the machine may be why there is a doubt.
+    """
+    return [row for row, by_machine in not_read(run_state) if not by_machine]

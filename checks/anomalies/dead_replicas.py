@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final
 
-from checks.anomalies.availability import LIMIT_NS, calm_since, down, gone, well_since
+from checks.anomalies.availability import LIMIT_NS, calm_since, controls_since, down, gone, well_since
 from checks.anomaly import CLUSTER, anomaly
 from checks.claims.spontaneous import SETTLED_NS
 from evidence.basis import Basis
@@ -101,11 +101,10 @@ def _stays_ns(run_state: RunState, leader: int, node: str, begin_ns: int, end_ns
     """For how long, at the end of this time, a dead broker could have been taken out of the ISR; 0 if it could not."""
     at_ns = end_ns - 1
     leads_ns = None if leader == NO_LEADER else well_since(run_state, broker(leader), at_ns)
-    if leads_ns is None:
+    controls_ns = controls_since(run_state, at_ns, node)
+    if leads_ns is None or controls_ns is None:
         return 0
-    since_ns = max(begin_ns, leads_ns, calm_since(run_state, at_ns, node))
-    controller = run_state.controller_at(since_ns)
-    return at_ns - since_ns if controller is not None and controller.value not in ("", node) else 0
+    return at_ns - max(begin_ns, leads_ns, controls_ns, calm_since(run_state, at_ns, node))
 
 
 def _row(where: TopicPartition, at_ns: int, number: int, leader: int, isr: tuple[int, ...]) -> Evidence:

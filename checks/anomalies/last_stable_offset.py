@@ -5,8 +5,13 @@ run. Once all of these have ended, read_committed readers can read up to the hig
 written, which takes a moment. If the end stays below the high watermark up to the last answer and for `STUCK_NS`,
 nothing will move it.
 
-The check says nothing where a transaction may be open: one without a confirmed end, or one of a client that does not
-record its transactions in the timeline, such as a pipeline.
+An application does not record its transactions in the timeline, and of one that was killed nobody knows whether its
+last transaction has ended. But when it is gone, the coordinator ends what it has left open: it waits no longer than
+transaction.timeout.ms and looks every 10 s (transaction.abort.timed.out.transaction.cleanup.interval.ms). `SWEPT_NS`
+later a transaction that is still open hangs, if no fault has lasted meanwhile (KIP-890 tells how that came about).
+
+The check says nothing where a transaction may be open by right: one without a confirmed end, or of a client that does
+not record its transactions, while that client is there.
 """
 
 from __future__ import annotations
@@ -14,25 +19,29 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any, Final
 
-from checks.anomaly import (
-    CLUSTER,
-    SETTINGS,
-    anomaly,
-)
+from checks.anomalies.availability import calm_since
+from checks.anomaly import CLUSTER, SETTINGS, anomaly
 from evidence.basis import Basis
-from evidence.events import EndsAnswer, Transaction, of
-from evidence.run import RunRecord
+from evidence.events import ClientEnded, EndsAnswer, Transaction, of
+from evidence.faults.clients import KillClientProof
+from evidence.run import ProcessRecord, RunRecord
 from evidence.run_state import RunState
 
 Evidence = dict[str, Any]
 
 STUCK_NS: Final = 20_000_000_000
+SWEPT_NS: Final = 60_000_000_000
+"""When a transaction has timed out, coordinators look within 10 s, and write markers: ours, with much to spare."""
+TIME_OUT: Final = "transaction.timeout.ms"
+TIME_OUT_MS: Final = 60_000
+"""The default of producers; Kafka Streams' own is shorter (KIP-98, KIP-447)."""
 
 
 @anomaly("stuck-last-stable-offset", source="KIP-98; KIP-890", basis=Basis.KIP, reads=(CLUSTER, SETTINGS))
 def stuck_last_stable_offset(run_state: RunState, run: RunRecord) -> list[Evidence]:
     """A partition's leader gave read_committed readers one and the same end, below the high watermark, from some moment
-    on and for 20 s or more, although every transaction had ended before.
+    on and for 20 s or more, although every transaction had ended before: its end was answered, or its client was gone
+    for longer than coordinators wait, and no fault lasted.
     """
     ended_ns = _all_ended_ns(run_state, run)
     if ended_ns is None:
@@ -59,10 +68,38 @@ def _held_back_at(answer: EndsAnswer) -> int | None:
 def _all_ended_ns(run_state: RunState, run: RunRecord) -> int | None:
     """When the last transaction of the run had ended, for all that is known; None if one may be open."""
     told = of(run_state.events, Transaction)
-    clients = {process.name for process in run.processes if "transactional.id" in process.settings}
-    if clients - {one.process for one in told}:
-        return None
     last = {one.process: one for one in told}  # a process has one transaction at a time
-    if any(one.phase == "begin" or one.outcome != "ok" for one in last.values()):
-        return None
-    return max((one.at_ns for one in told), default=0)
+    gone = _gone(run_state)
+    ended_ns = max((one.at_ns for one in told), default=0)
+    for process in filter(_has_transactions, run.processes):
+        known = last.get(process.name)
+        if known is not None and known.phase != "begin" and known.outcome == "ok":
+            continue
+        if process.name not in gone:
+            return None
+        asked_ns = max((one.at_ns for one in of(run_state.events, EndsAnswer)), default=0)
+        timed_out_ns = gone[process.name] + _time_out_ns(process)
+        ended_ns = max(ended_ns, max(timed_out_ns, calm_since(run_state, asked_ns)) + SWEPT_NS)
+    return ended_ns
+
+
+def _gone(run_state: RunState) -> dict[str, int]:
+    """Since when the process of an application is gone: it was killed, or has ended."""
+    killed = {name: fact.whole_ns for fact, _ in run_state.proved(KillClientProof) for name in fact.nodes}
+    return {one.process: one.at_ns for one in of(run_state.events, ClientEnded)} | killed
+
+
+def _has_transactions(process: ProcessRecord) -> bool:
+    """Whether a client may have transactions: by its transactional.id, or as a process of Kafka Streams or Connect."""
+    settings = process.settings
+    return (
+        "transactional.id" in settings
+        or settings.get("processing.guarantee", "").startswith("exactly_once")
+        or settings.get("exactly.once.source.support") == "enabled"
+    )
+
+
+def _time_out_ns(process: ProcessRecord) -> int:
+    """After how long the coordinator ends a transaction of this client."""
+    stated = [int(value) for name, value in process.settings.items() if name.endswith(TIME_OUT) and value.isdigit()]
+    return max([TIME_OUT_MS, *stated]) * 1_000_000

@@ -108,7 +108,15 @@ def _rows(view: PartitionView, which: Bools) -> Rows:
     )
 
 
-@anomaly("lost-write", source=JEPSEN, basis=Basis.DOCUMENTATION, reads=(HISTORY,), screened=KEPT_ROWS)
+@anomaly(
+    "lost-write",
+    source=JEPSEN,
+    basis=Basis.DOCUMENTATION,
+    reads=(HISTORY,),
+    screened=KEPT_ROWS,
+    permitted="if sent with acks other than all, and the leader has it at the end, above the high watermark",
+    permits=excuses.above_high_watermark,
+)
 def lost_write(view: PartitionView) -> Rows:
     """An acknowledged record that no poll returned although a poll returned a later one, or that the final read, which
     went to the end of the log, did not find. If it was read once before, it is lost if it lies at or beyond that end,

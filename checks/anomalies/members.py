@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from checks import excuses
 from checks.anomaly import GROUP_FILES, HISTORY, absent_if, also_found, anomaly
 from checks.group_files import GroupFiles
 from checks.view import EVIDENCE_LIMIT, NO_GENERATION, Evidence, MemberStep, PartitionView, Rows
@@ -46,17 +47,22 @@ def without_members(view: PartitionView) -> bool:
     source="Kafka protocol guide: SyncGroup; KIP-62, KIP-345",
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
+    permitted="before 0.10.1, if the group had no member for a session's length: it is forgotten, and begins anew",
+    permits=excuses.group_forgotten,
     screened=absent_if(without_members),
 )
 def two_owners(view: PartitionView) -> Rows:
-    """Two members of a group were given one partition in one generation of the group.
+    """Two members of a group were given one partition in one generation of the group, the second before the first had
+    given it back.
 
     By the members' own clients, where these say the generation: librdkafka, and Kafka's own from 2.5 on.
     """
     rows: list[Evidence] = []
     owners: dict[tuple[str, int], MemberStep] = {}
     for step in view.members:
-        if step.kind == schema.ASSIGN and step.generation != NO_GENERATION:
+        if step.kind == schema.REVOKE:
+            owners = {at: owner for at, owner in owners.items() if owner.process != step.process}
+        elif step.kind == schema.ASSIGN and step.generation != NO_GENERATION:
             first = owners.setdefault((step.of.group, step.generation), step)
             if first.process != step.process and not (step.of.instance and step.of.instance == first.of.instance):
                 rows.append(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evidence import borders
 from evidence.errors import HarnessError, UsageError
+from evidence.events import ClientEnded
 from evidence.run import ProcessRecord, SubjectRecord
 from harness.cluster.cluster import KAFKA_PORT
 from harness.run.waits import led
@@ -26,6 +27,7 @@ from harness.workloads import settings as defaults
 from harness.workloads.connectors import worker_settings
 from harness.workloads.handles.application import NOWHERE, Application, Counting, CrashPoint, StreamsApplication
 from harness.workloads.handles.client import (
+    Background,
     BackgroundConsumer,
     Client,
     FinalReader,
@@ -448,8 +450,17 @@ class Clients:
             group=client.name,
         )
         detail = {"input": t.topic, "output": output, "transactional_id": transactional_id}
-        with self._sequence_log.step("pipeline", **detail), process:
+        with self._sequence_log.step("pipeline", **detail), self._until_its_end(process):
             yield process
+
+    @contextmanager
+    def _until_its_end(self, process: Background[Any]) -> Iterator[None]:
+        """The process of an application while the block lasts; the timeline tells its end. From then on it holds no
+        transaction open, but for as long as brokers wait for who has one.
+        """
+        with process:
+            yield
+        self._timeline.append(ClientEnded(process=process.name))
 
     @contextmanager
     def application(
@@ -499,7 +510,7 @@ class Clients:
         )
         self._watched(process, t.topic)
         detail = {"program": program, "input": t.topic, "output": place or output, "group": group, "stop": str(stop)}
-        with self._sequence_log.step("application", **detail), process:
+        with self._sequence_log.step("application", **detail), self._until_its_end(process):
             yield process
 
     @contextmanager
@@ -599,7 +610,7 @@ class Clients:
             )
             self._watched(process, t.topic)
             detail = {"input": t.topic, "output": output, "group": group, "guarantee": guarantee}
-            with self._sequence_log.step("streams", **detail), process:
+            with self._sequence_log.step("streams", **detail), self._until_its_end(process):
                 yield process
 
     @contextmanager
@@ -643,7 +654,8 @@ class Clients:
             client, port=port, inputs=(t.topic, t.number), output=output, group=group, store=store, lines=lines
         )
         self._watched(worker, t.topic)
-        with self._sequence_log.step("worker of Kafka Connect", process=client.name, port=port), worker:
+        detail = {"process": client.name, "port": port}
+        with self._sequence_log.step("worker of Kafka Connect", **detail), self._until_its_end(worker):
             yield worker
 
     @contextmanager

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 ASK_S: Final = 3.0
 AGAIN_S: Final = 1.0
+HANGS_S: Final = 180.0
+"""An application that is gone has left a transaction open for as long as brokers wait for it (transaction.timeout.ms, a
+minute by default), until they look again, and then for as long as an end has to stand to be called stuck.
+"""
 
 
 class EndOffsets:
@@ -61,13 +65,15 @@ class EndOffsets:
 
     def wait_stable(self, t: Partition, *, timeout_s: float) -> EndsAnswer:
         """Wait until readers of what is committed may read the partition as far as those of everything: no transaction
-        is open there. Returns the answer that says so. Raises WaitTimeout if one still is.
+        is open there. Returns the answer that says so. Raises WaitTimeout if one still is, after `HANGS_S` at the
+        earliest: then the answers tell whether it hangs (checks/anomalies/last_stable_offset.py).
         """
+        limit_s = max(timeout_s, HANGS_S)
         with self._sequence_log.step(f"wait until no transaction is open in {t}"):
-            last = poll(lambda: self.watch_ends(t, 0.0), timeout_s, until=_stable, every_s=AGAIN_S)
+            last = poll(lambda: self.watch_ends(t, 0.0), limit_s, until=_stable, every_s=AGAIN_S)
         if last is None or not _stable(last):
             said = "its leader does not say" if last is None else f"{last.last_stable_offset} of {last.high_watermark}"
-            raise WaitTimeout(f"{t} cannot be read to its end under read_committed after {timeout_s:.0f} s: {said}")
+            raise WaitTimeout(f"{t} cannot be read to its end under read_committed after {limit_s:.0f} s: {said}")
         return last
 
 

@@ -5,8 +5,7 @@ Until then writes with acks=all wait; writes with acks=1 do not. When it is heal
 back in the ISR.
 """
 
-from harness.words import Basis, Case, ClusterPlan, Documented, Run, scenario
-from scenarios.museum.shrunk_isr_stalls import KAFKA_13091
+from harness.words import Basis, Case, ClusterPlan, Documented, Run, ranges, scenario
 from scenarios.partition import SETTINGS, SHRUNK, clients
 
 
@@ -33,7 +32,7 @@ from scenarios.partition import SETTINGS, SHRUNK, clients
         "acks-all": Case(
             documented=[
                 Documented(
-                    on=KAFKA_13091.affected,
+                    on=ranges.ISR_SHRINK_HOLDS_BACK,
                     sentence="""The leader removes the follower from the ISR in time. If it does so before the session
                         ends, writes continue only when the producer's request has timed out.""",
                     claims=SHRUNK,

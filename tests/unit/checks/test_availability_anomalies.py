@@ -11,10 +11,10 @@ from checks import excuses
 from checks.anomalies.availability import (
     LIMIT_NS,
     broker_exit,
+    held_up_by_machine,
     no_controller,
     no_leader,
     not_registered,
-    slow_starts,
     stuck_isr,
     unreadable,
 )
@@ -270,6 +270,65 @@ def test_a_partition_that_nobody_can_be_asked_to_lead(seen: RunState) -> None:
     assert no_leader(seen) == []
 
 
+BUSY = at(50 * SECOND, Waits(begin_ns=0, slices=((1_000_000, 1_000_000),) * 50))
+QUIET = at(50 * SECOND, Waits(begin_ns=0, slices=((1_000_000, 0),) * 50))
+
+
+def test_a_dead_leader_whose_place_is_empty_excuses_nothing() -> None:
+    """The cluster states no leader once it has fenced it. That it stays dead, or is started again, is no reason."""
+    killed = [fault(8, "inject", "kill", "broker-1"), fault(9, "verified", "kill", "broker-1")]
+    gone = at(10 * SECOND, Broker(source="kraft", node="broker-1", state="fenced"))
+    back = [fault(40, "inject", "start", "broker-1", "f2"), fault(41, "verified", "start", "broker-1", "f2")]
+    for more in ([], back):
+        (row,) = no_leader(leaderless(*killed, gone, *more, isr=(2,)))
+        assert (row["leader"], row["could_lead"], row["without_ms"]) == (-1, ["broker-2"], LONG_S * 1000)
+    other = [fault(8, "inject", "kill", "broker-3"), fault(9, "verified", "kill", "broker-3")]
+    assert no_leader(leaderless(*other, isr=(2,))) == []
+
+
+def test_eligible_leader_replicas_could_lead_where_nobody_is_in_sync() -> None:
+    def state(at_s: float, leader: int, isr: tuple[int, ...], elr: tuple[int, ...], epoch: int) -> Partition:
+        return replace(stated(at_s, leader, isr, epoch), elr=elr)
+
+    def seen(*elr: int) -> RunState:
+        states = [state(2, 1, (1, 2), (), 0), state(10, -1, (), elr, 1), state(10 + LONG_S, 2, (2,), (), 2)]
+        return run_state_of(*well("broker-1", "broker-2"), *states)
+
+    (row,) = no_leader(seen(2))
+    assert (row["elr"], row["could_lead"]) == ([2], ["broker-2"])
+    assert no_leader(seen()) == []
+    assert no_leader(seen(7)) == []
+
+
+def controllers(*offices: tuple[float, str | None]) -> list[Event]:
+    return [
+        at(round(s * SECOND), Controller(source="kraft", node=node, epoch=n)) for n, (s, node) in enumerate(offices, 2)
+    ]
+
+
+def test_a_leader_that_was_the_controller_has_a_successor() -> None:
+    """The office is empty at the moment of the death; who is elected then owes the election of a leader."""
+    office = (2, "broker-1"), (10, None), (12, "broker-3")
+    (row,) = no_leader(leaderless(*controllers(*office), isr=(2,), until_s=12 + LONG_S))
+    assert row["could_lead"] == ["broker-2"]
+    assert no_leader(leaderless(*controllers(*office), isr=(2,), until_s=10 + LONG_S)) == []
+    assert no_leader(leaderless(*controllers((9, "broker-1")), isr=(2,), until_s=12 + LONG_S)) == []
+
+
+def test_what_is_late_by_no_more_than_the_machine_held_up_is_a_doubt() -> None:
+    seen = leaderless(BUSY)
+    assert (no_leader(seen), held_up_by_machine(seen)) == ([], [f"nobody led t-0 for {LONG_S} s"])
+    assert (len(no_leader(leaderless(QUIET))), held_up_by_machine(leaderless(QUIET))) == (1, [])
+    assert len(no_leader(leaderless(BUSY, until_s=10 + 4 * LONG_S))) == 1
+    unruled = controlled(BUSY)
+    assert (no_controller(unruled), held_up_by_machine(unruled)) == ([], [f"there was no controller for {LONG_S} s"])
+    unread = Unread(topic="t", partition=0, asked_ns=9 * SECOND, end=9, reached=4)
+    told = [*well("broker-1", "broker-2"), stated(2, 1, (1,)), at(round((9 + LONG_S) * SECOND), unread)]
+    assert len(unreadable(run_state_of(*told))) == 1
+    late = run_state_of(*told, BUSY)
+    assert (unreadable(late), held_up_by_machine(late)) == ([], [f"t-0 could not be read to its end in {LONG_S} s"])
+
+
 def dead_leader(*more: Event, until_s: float = 12 + LONG_S, isr: tuple[int, ...] = (1, 2)) -> RunState:
     """The leader is killed in the tenth second, is taken for dead in the twelfth, and is named on."""
     killed = [fault(10, "inject", "kill", "broker-1"), fault(11, "verified", "kill", "broker-1")]
@@ -468,13 +527,13 @@ def busy(until_s: int) -> Event:
 def test_a_broker_that_starts_and_never_registers() -> None:
     seen = left(*STARTED, end_s=STARTED_S + LONG_S)
     (row,) = not_registered(seen)
-    assert (row["could_for_ms"], slow_starts(seen)) == (LONG_S * 1000, [])
+    assert (row["could_for_ms"], held_up_by_machine(seen)) == (LONG_S * 1000, [])
 
 
 def test_one_that_starts_slowly_on_a_busy_machine_is_a_doubt() -> None:
     seen = left(*STARTED, busy(STARTED_S + LONG_S), end_s=STARTED_S + LONG_S)
     assert not_registered(seen) == []
-    assert slow_starts(seen) == [f"broker-2 had started and was not registered for {LONG_S} s"]
+    assert held_up_by_machine(seen) == [f"broker-2 had started and was not registered for {LONG_S} s"]
 
 
 @pytest.mark.parametrize(
@@ -484,7 +543,7 @@ def test_one_that_starts_slowly_on_a_busy_machine_is_a_doubt() -> None:
 )
 def test_what_a_busy_machine_does_not_excuse(seen: RunState) -> None:
     assert len(not_registered(seen)) == 1
-    assert slow_starts(seen) == []
+    assert held_up_by_machine(seen) == []
 
 
 # stuck-isr
@@ -511,6 +570,13 @@ def test_a_replica_that_is_well_and_never_comes_back() -> None:
     (row,) = stuck_isr(left_out(*HEALED), RUN)
     assert (row["topic"], row["partition"], row["node"], row["leader"]) == ("t", 0, "broker-2", "broker-1")
     assert (row["isr"], row["well_for_ms"]) == ([1], LONG_S * 1000)
+
+
+def test_a_replica_that_has_just_left_is_not_stuck() -> None:
+    """It was in sync until then, whatever made it leave; that is told by the shrink."""
+    assert stuck_isr(left_out(*HEALED, stated(20, 1, (1, 2)), stated(9 + LONG_S, 1, (1,))), RUN) == []
+    seen = left_out(*HEALED, stated(20, 1, (1, 2)), stated(21, 1, (1,)), final_s=21 + LONG_S)
+    assert [row["well_for_ms"] for row in stuck_isr(seen, RUN)] == [LONG_S * 1000]
 
 
 def restarted(kind: str) -> list[Event]:
@@ -769,3 +835,27 @@ def test_all_replicas_are_enough_from_3_7_on(kafka: str, accused: bool) -> None:
     alone = [{"name": "t", "partitions": {"0": [1]}}]
     assert bool(times(stated(2, 1, (1,)), stated(30, 1, (1,)), topics=alone, kafka=kafka)) == accused
     assert times(*SHRUNK, kafka=kafka) != []
+
+
+# lost-write
+
+
+def above(acks: int, *, holder: str = "broker-1", offset: int = 5, end: int = 5) -> tuple[Finding, RunState]:
+    """A record that the final read did not find, and which replica holds it at the end; broker 1 leads."""
+    final = at(20 * SECOND, Moment(name="07-final", begun_ns=19 * SECOND))
+    holdings = {"07-final": {"broker-1": None, "broker-2": None} | {holder: offset}}
+    row = Row(acks=acks, offset=offset, holdings=holdings, detail={"final_offset": end})
+    finding = Finding(anomaly="lost-write", topic="t", partition=0, count=1, evidence=(row,))
+    return finding, run_state_of(*well("broker-1", "broker-2"), stated(2, 1, (1, 2)), final)
+
+
+def test_a_record_above_the_high_watermark_is_not_lost_if_acks_did_not_wait_for_it() -> None:
+    for acks, allowed in ((1, True), (0, True), (-1, False)):
+        finding, state = above(acks)
+        assert (permitted(RUN, finding, state) is not None) == allowed
+    for finding, state in (above(1, holder="broker-2"), above(1, offset=4)):
+        assert permitted(RUN, finding, state) is None
+    finding, state = above(1)
+    assert permitted(RUN, finding) is None
+    assert permitted(RUN, replace(finding, count=2), state) is None
+    assert permitted(RUN, finding, run_state_of(*(one for one in state.events if not isinstance(one, Moment)))) is None

@@ -52,6 +52,12 @@ def test_a_fenced_broker_that_stays_in_the_isr() -> None:
     assert found(seen(FENCED)) == ["stayed-3"]
 
 
+def test_a_dead_broker_that_was_the_controller_is_taken_out_by_the_next_one() -> None:
+    controlled = office(0.5, "broker-3", 1), office(22, None, 2)
+    assert found(seen(*KILLED, FENCED, *controlled, office(25, "broker-2", 3), until_s=25 + LONG_S)) == ["stayed-3"]
+    assert found(seen(*KILLED, FENCED, *controlled, office(25, "broker-2", 3))) == []
+
+
 @pytest.mark.parametrize(
     "state",
     [

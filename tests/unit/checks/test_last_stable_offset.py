@@ -8,8 +8,9 @@ import pytest
 from msgspec import structs
 
 from checks.anomalies.last_stable_offset import stuck_last_stable_offset
-from evidence.events import EndsAnswer, Event, Outcome, Transaction, TransactionPhase
+from evidence.events import ClientEnded, EndsAnswer, Event, Fault, Outcome, Target, Transaction, TransactionPhase
 from evidence.run_state import RunState
+from tests.proofs import proof
 from tests.records import run_record
 from tests.unit.timelines import at
 
@@ -92,3 +93,55 @@ def test_without_transactions_nothing_may_hold_back() -> None:
 
 def test_of_pipelines_nothing_is_known() -> None:
     assert found(*DONE, *STUCK, processes=(CLIENT, CLIENT | {"name": "processor-1"})) == []
+
+
+# Clients that are gone
+
+APPLICATION = {"name": "processor-1", "settings": {"transactional.id": "a", "transaction.timeout.ms": "10000"}}
+STREAMS = {"name": "processor-1", "settings": {"processing.guarantee": "exactly_once_v2"}}
+CONNECT = {"name": "processor-1", "settings": {"exactly.once.source.support": "enabled"}}
+ENDED = at(100 * S, ClientEnded(process="processor-1"))
+SWEPT_S = 100 + 60 + 60
+"""It ended then, had a minute for its transaction, and the coordinator one to look."""
+HANGS = (ends(1, 6, SWEPT_S + 5), ends(1, 6, SWEPT_S + 26))
+
+
+def killed(process: str, at_s: int) -> list[Event]:
+    return [struck("kill-client", process, at_s, phase) for phase in ("inject", "verified")]
+
+
+def struck(kind: str, node: str, at_s: int, phase: Any) -> Event:
+    seen = proof(kind) if phase == "verified" else None
+    fault = Fault(fault_kind=kind, id=node, phase=phase, target=Target(node=node), description=kind, proof=seen)
+    return at(at_s * S, fault)
+
+
+@pytest.mark.parametrize("process", [APPLICATION, STREAMS, CONNECT], ids=["application", "Streams", "Connect"])
+def test_a_transaction_that_hangs_when_its_client_is_long_gone(process: dict[str, Any]) -> None:
+    (row,) = found(ENDED, *HANGS, processes=(process,))
+    assert (row["offset"], row["high_watermark"], row["ended_ns"]) == (1, 6, SWEPT_S * S)
+    assert len(found(*killed("processor-1", 100), *HANGS, processes=(process,))) == 1
+    assert found(*HANGS, processes=(process,)) == []
+    early = (ends(1, 6, SWEPT_S - 2), ends(1, 6, SWEPT_S + 19))
+    assert found(ENDED, *early, processes=(process,)) == []
+
+
+def test_a_longer_time_out_is_waited_for() -> None:
+    longer = {"name": "processor-1", "settings": {"transactional.id": "a", "transaction.timeout.ms": "90000"}}
+    assert found(ENDED, *HANGS, processes=(longer,)) == []
+
+
+def test_what_a_killed_client_has_left_open_or_unknown_is_ended_by_the_coordinator() -> None:
+    for left in ((step("begin", 1),), (step("begin", 1), step("commit", 2, "info"))):
+        assert len(found(*left, *killed("producer-1", 100), *HANGS)) == 1
+        assert found(*left, *HANGS) == []
+
+
+def test_a_fault_may_keep_a_coordinator_from_looking() -> None:
+    fault = [struck("freeze", "broker-1", 100, "inject"), struck("freeze", "broker-1", 101, "verified")]
+    assert found(ENDED, *fault, *HANGS, processes=(APPLICATION,)) == []
+    healed = [*fault, struck("freeze", "broker-1", 120, "healed")]
+    assert len(found(ENDED, *healed, *HANGS, processes=(APPLICATION,))) == 1
+    assert (
+        found(ENDED, *healed[:2], struck("freeze", "broker-1", 180, "healed"), *HANGS, processes=(APPLICATION,)) == []
+    )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from checks import excuses
 from checks.anomalies.members import stale_commit_accepted, two_owners
 from checks.view import Ending, Membership, PartitionView
+from evidence.findings import found
 from evidence.history import schema
+from tests.records import run_record
 from tests.unit.checks import histories
 from tests.unit.checks.histories import Row
 
@@ -35,6 +40,27 @@ def committed(process: str, offset: int, at: int, outcome: str = schema.OK, **mo
 
 def view(*rows: Row, **circumstances: Any) -> PartitionView:
     return histories.view(*rows, groups=GROUPS, **circumstances)
+
+
+def test_an_owner_that_gave_the_partition_back_is_no_second_one() -> None:
+    """A group that is forgotten when its last member leaves begins with the same generation again."""
+    given_back = given("slow", 0, 1), lost("slow", 50), given("other", 100, 1)
+    assert two_owners(view(*given_back)) == []
+    assert len(two_owners(view(given("slow", 0, 1), given("other", 100, 1), lost("slow", 150)))) == 1
+    assert len(two_owners(view(given("slow", 0, 1), lost("other", 50), given("other", 100, 1)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("kafka", "after_s", "forgotten"),
+    [("0.10.0.1", 7, True), ("0.9.0.1", 7, True), ("0.10.0.1", 5, False), ("0.10.1.0", 7, False), ("4.3.1", 7, False)],
+)
+def test_before_0_10_1_a_group_without_members_is_forgotten(kafka: str, after_s: int, forgotten: bool) -> None:
+    second = 10**9
+    rows = two_owners(view(given("slow", 0, 1), given("other", after_s * second, 1)))
+    finding = found("two-owners", ("t", 0), list(rows))
+    slow = {"name": "slow", "kind": "processor", "settings": {"session.timeout.ms": "6000"}}
+    run = run_record({"kafka": kafka, "processes": (slow,)})
+    assert (excuses.group_forgotten(run, finding) is not None) == forgotten
 
 
 OVERTAKEN = (given("slow", 0), committed("slow", 5, 10), given("other", 100), committed("other", 10, 110))

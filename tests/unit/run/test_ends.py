@@ -98,6 +98,7 @@ def test_an_open_transaction_is_waited_for(tmp_path: Path, monkeypatch: pytest.M
 def test_a_transaction_that_stays_open_is_told(
     leader: Leader, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(ends, "HANGS_S", 0.0)
     with (
         end_offsets(leader, tmp_path, monkeypatch) as (found, _),
         pytest.raises(WaitTimeout, match=f"t-0 cannot be read to its end under read_committed after 0 s: {said}"),
