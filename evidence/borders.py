@@ -108,6 +108,12 @@ CLEAN_STOP_ELECTS_BY_ASSIGNMENT: Final = Border(
     Side("0.10.0.0", "ControlledShutdownLeaderSelector takes the first assigned replica that is in the ISR"),
 )
 """Who leads when a leader is stopped cleanly."""
+JAVA_IDEMPOTENT_IN_FLIGHT: Final = Border(
+    "1.0",
+    "KAFKA-5494",
+    Side("0.11.0.3", "KafkaProducer.configureInflightRequests: with idempotence more than 1 is a ConfigException"),
+    Side("1.0.0", "KafkaProducer.configureInflightRequests: with idempotence up to 5"),
+)
 GROUPS_OUTLIVE_MEMBERS: Final = Border(
     "0.10.1",
     "KAFKA-2720",

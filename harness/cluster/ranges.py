@@ -389,6 +389,10 @@ IDEMPOTENCE: Final = VersionRange(
     ),
     (borders.IDEMPOTENT_PRODUCERS, borders.FORMAT_2),
 )
+JAVA_IDEMPOTENT_IN_FLIGHT: Final = IDEMPOTENCE & since(
+    borders.JAVA_IDEMPOTENT_IN_FLIGHT,
+    "Java's idempotent producer may have several requests in flight (KAFKA-5494, 1.0)",
+)
 PRODUCER_OUT_OF_ORDER: Final = IDEMPOTENT_PRODUCERS & before(
     borders.PRODUCER_ID_UNKNOWN, "a leader that has forgotten a producer says out of order (before 1.0)"
 )

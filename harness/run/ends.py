@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ASK_S: Final = 3.0
 AGAIN_S: Final = 1.0
+ANSWER_LIMIT_S: Final = 30.0
+"""On a busy machine an answer may take longer than `ASK_S`."""
 HANGS_S: Final = 180.0
 """An application that is gone has left a transaction open for as long as brokers wait for it (transaction.timeout.ms, a
 minute by default), until they look again, and then for as long as an end has to stand to be called stuck.
@@ -62,6 +64,13 @@ class EndOffsets:
                 if time.monotonic() > deadline:
                     return last
                 time.sleep(AGAIN_S)  # the sequence is a time: nobody says that an end will not move
+
+    def wait_ends(self, t: Partition, *, timeout_s: float = ANSWER_LIMIT_S) -> EndsAnswer:
+        """How far the partition may be read, asked for until its leader says so. Raises WaitTimeout if it does not."""
+        last = poll(lambda: self.watch_ends(t, 0.0), timeout_s, every_s=AGAIN_S)
+        if last is None:
+            raise WaitTimeout(f"nobody says how far {t} may be read within {timeout_s:.0f} s")
+        return last
 
     def wait_stable(self, t: Partition, *, timeout_s: float) -> EndsAnswer:
         """Wait until readers of what is committed may read the partition as far as those of everything: no transaction

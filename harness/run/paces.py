@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from evidence.errors import HarnessError
 from evidence.events import Paced
 
 if TYPE_CHECKING:
@@ -69,7 +68,4 @@ class Paces:
         )
 
     def _end_of_inputs(self, t: Partition) -> int:
-        ends = self._ends_of_inputs.watch_ends(t, 0.0)
-        if ends is None:
-            raise HarnessError(f"nobody says where the inputs of {t} end")
-        return ends.high_watermark
+        return self._ends_of_inputs.wait_ends(t).high_watermark

@@ -85,10 +85,7 @@ def crash(run: Run, program: str, stop: CrashPoint, committed: int | None = None
 
 def all_of(run: Run, t: Partition) -> int:
     """Where the inputs end, which are all acknowledged."""
-    ends = run.watch_ends(t, 0.0)
-    run.require("the leader says where the inputs end", ends is not None)
-    assert ends is not None
-    return ends.high_watermark
+    return run.wait_ends(t).high_watermark
 
 
 def with_a_broker(

@@ -123,7 +123,7 @@ def of_client(prefix: str, client: str) -> dict[str, Case]:
             client=client,
             client_settings=IDEMPOTENT | own,
             documented=IN_ORDER,
-            applies=ranges.IDEMPOTENCE,
+            applies=ranges.IDEMPOTENCE if rdkafka else ranges.JAVA_IDEMPOTENT_IN_FLIGHT,
         ),
         f"{prefix}back-off": Case(steps=back_off, client=client, client_settings=BACK_OFF | own, documented=BEHIND_IT),
     }

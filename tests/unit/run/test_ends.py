@@ -86,6 +86,17 @@ def test_no_answer_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ]
 
 
+def test_ends_are_asked_for_until_somebody_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ends, "AGAIN_S", 0.0)
+    with end_offsets(Leader(behind=0), tmp_path, monkeypatch) as (found, _):
+        assert found.wait_ends(Partition("t", 0)).high_watermark == 5
+    with (
+        end_offsets(Leader(refuses=True), tmp_path, monkeypatch) as (found, _),
+        pytest.raises(WaitTimeout, match="nobody says how far t-0 may be read within 0 s"),
+    ):
+        found.wait_ends(Partition("t", 0), timeout_s=0.0)
+
+
 def test_an_open_transaction_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ends, "AGAIN_S", 0.0)
     leader = Leader(behind=2)
