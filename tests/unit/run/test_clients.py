@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evidence.errors import UsageError, WaitTimeout
-from evidence.events import Precondition, Step
+from evidence.events import ClientEnded, Precondition, Step
 from evidence.rundir import RunDir
 from evidence.timeline import Timeline, read
 from harness.case import Case
@@ -38,7 +38,7 @@ class Told:
     """In the place of every handle: what it was made with, and what it was told to do."""
 
     made: list[Told]
-    begins = "ok"
+    begins, name = "ok", "told"
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self.arguments, self.options = arguments, options
@@ -243,6 +243,14 @@ def test_a_pipeline_reads_one_topic_and_writes_the_other(transactional_id: str |
     assert told.options["consumer_settings"].get("isolation.level") == (
         None if transactional_id is None else "read_committed"
     )
+
+
+def test_the_end_of_an_application_is_told_when_it_is_gone(timeline: Timeline, stage: Stage) -> None:
+    told: list[str] = []
+    timeline.listen(lambda event: told.append(event.process) if isinstance(event, ClientEnded) else None)
+    with stage.clients.pipeline(T, "out"):
+        assert told == []
+    assert (told, Told.made[0].done) == (["told"], ["entered", "left"])
 
 
 def test_the_consumer_of_0_8_is_told_where_zookeeper_is(tmp_path: Path, timeline: Timeline) -> None:

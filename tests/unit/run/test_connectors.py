@@ -29,9 +29,11 @@ class Worker:
     """Gives the answers that it is told to, and the last one again and again; an error is raised."""
 
     def __init__(self, number: int, *answers: Any) -> None:
-        self.name, self.producer_id, self.address, self.lengths = f"w{number}", number, f"127.0.0.1:{number}", (5, 6)
+        self.name, self.producer_id, self.address = f"w{number}", number, f"127.0.0.1:{number}"
+        self.lengths: tuple[int, ...] = (5, 6)
         self.beside: tuple[int, ...] = ()
-        self.output = "out"
+        self.output, self.group = "out", "g"
+        self.waited: list[int] = []
         self.asked: list[tuple[str, str]] = []
         self.appended: list[int] = []
         self.ended = False
@@ -46,6 +48,9 @@ class Worker:
 
     def append(self, count: int) -> None:
         self.appended.append(count)
+
+    def wait_lines(self, count: int) -> None:
+        self.waited.append(count)
 
     def require_running(self) -> None:
         if self.ended:
@@ -201,6 +206,24 @@ def test_three_workers_have_the_connector_that_is_asked_for_again(name: str, gro
     asked_for = [one for worker in made for one in worker.asked]
     assert asked_for[0] == ("PUT", f"/connectors/{name}/config")
     assert ("GET", f"/connectors/{name}/status") in asked_for
+
+
+@pytest.mark.parametrize("output", ["out", ""], ids=["source", "sink"])
+def test_another_worker_joins_with_the_lines_that_the_others_have(output: str, asked: Connectors) -> None:
+    one = Worker(1, None)
+    one.output, one.lengths = output, (5, 6) if output else ()
+    joining = Worker(2, None)
+
+    @contextmanager
+    def started(t: Partition, output: str, **given: Any) -> Iterator[Worker]:
+        assert (t, output) == (T, one.output)
+        assert given == {"group": "g", "settings": {"a": "b"}, "lines": len(one.lengths)}
+        yield joining
+
+    asked._starter = cast("Any", SimpleNamespace(connect_worker=started))
+    with asked.join_workers(T, of(one), worker={"a": "b"}) as found:
+        assert found is cast("Any", joining)
+    assert joining.waited == [len(one.lengths)]
 
 
 def test_a_connector_that_nobody_makes_is_told(asked: Connectors, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,7 +222,9 @@ def test_a_worker_is_told_its_directory_and_its_sinks_file(tmp_path: Path) -> No
     assert (told["module"], told["directory"], told["store"]) == ("connect", str(directory), str(directory / FILE))
     assert (made.run, made.producer_id, made.store) == (tmp_path.name, 3, told["store"])
     source_worker = ConnectWorker(client, port=83, inputs=("t", 0), output="o", group="g")
-    assert (source_worker.store, told["store"], told["output"]) == ("", "", "o")
+    assert (source_worker.store, told["store"], told["output"], told["lines"]) == ("", "", "o", 0)
+    ConnectWorker(client, port=83, inputs=("t", 0), output="o", group="g", lines=7)
+    assert told["lines"] == 7
 
 
 def test_a_worker_that_does_not_listen_gives_no_answer() -> None:
