@@ -118,7 +118,7 @@ GROUPS_OUTLIVE_MEMBERS: Final = Border(
     "0.10.1",
     "KAFKA-2720",
     Side("0.10.0.1", "GroupCoordinator.onCompleteJoin: a generation without members is dead, and the group removed"),
-    Side("0.10.1.0", "GroupMetadata: Empty, a state of groups without members, whose generation goes on"),
+    Side("0.10.1.0", "GroupMetadata: Empty, a state of groups without members, which keep their generation"),
 )
 API_VERSIONS: Final = Border(
     "0.10",

@@ -1005,6 +1005,7 @@ AnyEvent = (
     | Paced
     | ThreadTime
     | Transaction
+    | ClientEnded
     | Controller
     | Broker
     | Partition

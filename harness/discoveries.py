@@ -305,7 +305,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         control=Arm(
             scenario="refused-then-accepted",
             case="java-one-in-flight",
-            on=("0.10.2.2", "0.11.0.3", "2.2.2-pinned", "2.8.2", "3.9.2-zk", "4.3.1", "4.4.0"),
+            on=("0.10.2.2", "0.11.0.3", "2.2.2-pinned", "2.8.2", "3.9.2-zk", "4.1.2", "4.3.1", "4.4.0"),
             shows="Java's producer sends the second when the first is settled: they are in their order",
         ),
         about=About(

@@ -40,8 +40,10 @@ TIME_OUT_MS: Final = 60_000
 @anomaly("stuck-last-stable-offset", source="KIP-98; KIP-890", basis=Basis.KIP, reads=(CLUSTER, SETTINGS))
 def stuck_last_stable_offset(run_state: RunState, run: RunRecord) -> list[Evidence]:
     """A partition's leader gave read_committed readers one and the same end, below the high watermark, from some moment
-    on and for 20 s or more, although every transaction had ended before: its end was answered, or its client was gone
-    for longer than coordinators wait, and no fault lasted.
+    on and for 20 s or more, although every transaction had ended before.
+
+    One has ended when that was answered, or when its client was gone for longer than coordinators wait, and no fault
+    lasted.
     """
     ended_ns = _all_ended_ns(run_state, run)
     if ended_ns is None:

@@ -87,7 +87,7 @@ def others(workers: list[ConnectWorker], dead: ConnectWorker) -> list[ConnectWor
 AGAIN = [
     Documented(
         required=REPEATED,
-        sentence="What was written and not committed is written again, and nothing is missing.",
+        sentence="Nothing is missing. Written again is what was written and not committed.",
         source=SOURCE,
         basis=Basis.DOCUMENTATION,
     )
@@ -101,6 +101,7 @@ scenario(
     operator="""Set exactly.once.source.support=enabled on all workers, and isolation.level=read_committed in the
         readers of the outputs. Have a sink write by key, or keep its offsets where it writes.""",
     applies=ranges.CONNECT,
+    needs=["idempotence"],
     cluster=ClusterPlan(settings=PARTITIONS),
     cases={
         "source": Case(client="connect", steps=source_storm, documented=AGAIN),

@@ -56,6 +56,7 @@ scenario(
     operator="""Keep the checkpoint. Expect duplicates from the sink for Kafka. In foreachBatch write the batch's number
         in the transaction of the outputs, and skip a batch that is there.""",
     applies=ranges.IDEMPOTENCE,
+    needs=["idempotence"],
     cases={
         "kafka": Case(
             client="spark",
