@@ -14,14 +14,16 @@ from typing import Final
 from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
 from checks.processed_again import limits_of, outputs_of, reason_of
-from checks.settings import releases_of_controller, unclean_elections_on
+from checks.settings import min_insync_bounds, releases_of_controller, unclean_elections_on
 from evidence.borders import (
     ELIGIBLE_LEADERS_SUPPORTED,
     GROUPS_OUTLIVE_MEMBERS,
+    HIGH_WATERMARK_NEEDS_MIN_ISR,
     LEADER_EPOCHS,
     java_is_idempotent_by_default,
 )
 from evidence.events import NO_LEADER, Broker, Container, Log, Moment, Step, of
+from evidence.faults.clients import KillClientProof
 from evidence.findings import Finding, Row
 from evidence.node_releases import asks_by_epoch_at, speaks_epochs_at
 from evidence.nodes import broker
@@ -357,23 +359,40 @@ def above_high_watermark(run: RunRecord, finding: Finding, run_state: RunState |
     if final is None or state is None or state.leader == NO_LEADER:
         return None
     for row in finding.evidence:
-        offset, end = row.holdings.get(final.name, {}).get(broker(state.leader)), row.detail.get("final_offset")
+        held, end = row.holdings.get(final.name, {}), row.detail.get("final_offset")
+        offset = held.get(broker(state.leader))
         if row.acks in (-1, None) or offset is None or end is None or offset < end:
+            return None
+        # Once all who are in sync have it the high watermark is beyond, unless these are too few.
+        if all(held.get(node) is not None for node in map(broker, state.isr)) and not _too_few(
+            run, run_state, finding.where, final.begun_ns
+        ):
             return None
     return "the leader has it above its high watermark, of which acks other than all say nothing"
 
 
-def group_forgotten(run: RunRecord, finding: Finding, _run_state: RunState | None = None) -> str | None:
+def _too_few(run: RunRecord, run_state: RunState, where: TopicPartition, at_ns: int) -> bool:
+    """Whether the ISR may be too small for the high watermark to move (KAFKA-15583)."""
+    if numbers(run.kafka) < HIGH_WATERMARK_NEEDS_MIN_ISR.release:
+        return False
+    state = run_state.state_at(*where, at_ns)
+    return state is not None and len(state.isr) < min_insync_bounds(run, run_state, where, at_ns)[1]
+
+
+def group_forgotten(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """The coordinator forgets a group without members at once, before groups outlived them (KAFKA-2720, 0.10.1). The
-    first owner was killed, its session has ended, and who comes next begins with the first generation again.
+    first owner gave the partition back, or was killed and its session has ended: who comes next may begin with the same
+    generation again.
     """
-    if numbers(run.kafka) >= GROUPS_OUTLIVE_MEMBERS.release:
+    if numbers(run.kafka) >= GROUPS_OUTLIVE_MEMBERS.release or run_state is None:
         return None
+    killed = {name: fact.whole_ns for fact, _ in run_state.proved(KillClientProof) for name in fact.nodes}
     settings = {process.name: process.settings for process in run.processes}
     for row in finding.evidence:
         owners, given_ns = row.detail.get("owners", ("",)), row.detail.get("given_ns", (0, 0))
         session_ms = _number(settings.get(str(owners[0]), {}), SESSION_MS, "session.timeout.ms")
-        if given_ns[1] - given_ns[0] < session_ms * 1_000_000:
+        gone_ns = killed.get(str(owners[0]), NEVER_NS)
+        if row.detail.get("given_back_ns") is None and given_ns[1] < gone_ns + session_ms * 1_000_000:
             return None
     return "a group without members is forgotten, and begins with generation 1 again"
 

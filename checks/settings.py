@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from evidence.borders import ALL_REPLICAS_ARE_ENOUGH, UNCLEAN_IN_KRAFT, UNCLEAN_OFF
+from evidence.borders import ALL_REPLICAS_ARE_ENOUGH, TRANSACTIONS_SWEPT_OFTEN, UNCLEAN_IN_KRAFT, UNCLEAN_OFF
 from evidence.events import NO_LEADER, DeleteTopic, Step, of
 from evidence.faults.process import StartProof
 from evidence.node_releases import release_at
@@ -140,3 +140,12 @@ def _started_with(run_state: RunState, at_ns: int, setting: str) -> list[str]:
         for fault, proof in run_state.proved(StartProof)
         if fault.inject_ns <= at_ns and proof.settings and setting in proof.settings
     ]
+
+
+SWEPT_EVERY: Final = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+
+
+def transactions_swept_ms(run: RunRecord) -> int:
+    """How often a coordinator looks for transactions that have timed out."""
+    default = 10_000 if numbers(run.kafka) >= TRANSACTIONS_SWEPT_OFTEN.release else 60_000
+    return int(run.settings.get(SWEPT_EVERY, default))

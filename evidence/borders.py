@@ -114,6 +114,12 @@ JAVA_IDEMPOTENT_IN_FLIGHT: Final = Border(
     Side("0.11.0.3", "KafkaProducer.configureInflightRequests: with idempotence more than 1 is a ConfigException"),
     Side("1.0.0", "KafkaProducer.configureInflightRequests: with idempotence up to 5"),
 )
+TRANSACTIONS_SWEPT_OFTEN: Final = Border(
+    "2.5",
+    "KAFKA-9417",
+    Side("2.4.0", "TransactionStateManager.DefaultAbortTimedOutTransactionsIntervalMs: one minute"),
+    Side("2.5.0", "TransactionStateManager.DefaultAbortTimedOutTransactionsIntervalMs: 10 s"),
+)
 GROUPS_OUTLIVE_MEMBERS: Final = Border(
     "0.10.1",
     "KAFKA-2720",

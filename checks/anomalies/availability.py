@@ -13,14 +13,16 @@ from typing import Any, Final
 from checks import excuses
 from checks.anomaly import CLUSTER, GUARANTEES, SETTINGS, anomaly
 from evidence.basis import Basis
-from evidence.events import NO_LEADER, Moment, Unread, of
+from evidence.events import NO_LEADER, DeleteTopic, Moment, Unread, of
+from evidence.faults.disks import RefusingDiskProof
+from evidence.faults.files import WipeProof
 from evidence.faults.process import EndProof, StartProof
 from evidence.foreign import foreign_events
 from evidence.nodes import broker
 from evidence.own_ends import own_ends
 from evidence.run import RunRecord
 from evidence.run_state import ALIVE, DOWN, LATE_TIMES, UP, Interval, PartitionInterval, RunState
-from evidence.spans import Span, common
+from evidence.spans import NEVER_NS, Span, common
 
 Evidence = dict[str, Any]
 
@@ -72,12 +74,22 @@ def gone(run_state: RunState, node: str) -> list[Span]:
     return [(one.begin_ns, one.end_ns) for one in run_state.registrations.get(node, ()) if one.value != ALIVE]
 
 
-def controls_since(run_state: RunState, at_ns: int, dead: str) -> int | None:
-    """Since when there is a controller that is in office at a time and is not the node `dead`; None if there is none.
-    A broker that dies may have been the controller. Its successor does what is left to be done.
+def ruled(run_state: RunState, span: Span, dead: str) -> Iterator[Span]:
+    """The parts of a time in each of which one controller was in office, and could act.
+
+    A broker that dies may have been the controller. The node `dead` could act while it was registered and up, and its
+    successor does what is left.
     """
-    office = run_state.controller_at(at_ns)
-    return None if office is None or office.value in ("", dead) else office.begin_ns
+    for office in run_state.controllers:
+        begin_ns, end_ns = max(span[0], office.begin_ns), min(span[1], office.end_ns)
+        if not office.value or begin_ns >= end_ns:
+            continue
+        if office.value == dead:
+            well_ns = well_since(run_state, dead, end_ns - 1)
+            if well_ns is None:
+                continue
+            begin_ns = max(begin_ns, well_ns)
+        yield begin_ns, end_ns
 
 
 def down(run_state: RunState, node: str) -> list[Span]:
@@ -108,16 +120,17 @@ def broker_exit(run_state: RunState) -> list[Evidence]:
 def leaderless(run_state: RunState) -> Iterator[tuple[Evidence, bool]]:
     """Times in which a partition had no leader for long, and whether the machine may be why."""
     for (topic, partition), intervals in run_state.partitions.items():
-        led_last = NO_LEADER
+        led_last, deleted_ns = NO_LEADER, _deleted_ns(run_state, topic)
         for state in intervals:
             led_last = state.leader if state.leader != NO_LEADER else led_last
-            for begin_ns, end_ns in _without_leader(run_state, state):
-                if could := _could_lead(run_state, state, led_last, begin_ns, end_ns):
+            for begin_ns, end_ns in common([(0, deleted_ns)], _without_leader(run_state, state)):
+                if could := _could_lead(run_state, state, led_last, (begin_ns, end_ns)):
                     waited_ms = round((end_ns - begin_ns) / 1e6)
                     row = {"topic": topic, "partition": partition, "at_ns": begin_ns, "without_ms": waited_ms}
-                    detail = {"leader": state.leader, "isr": list(state.isr), "could_lead": list(could)}
+                    names = list(dict.fromkeys(node for node, _ in could))
+                    detail = {"leader": state.leader, "isr": list(state.isr), "could_lead": names}
                     elr = {"elr": list(state.elr)} if state.elr else {}
-                    yield row | detail | elr, all(_held_up(run_state, span) for span in could.values())
+                    yield row | detail | elr, all(_held_up(run_state, span) for _, span in could)
 
 
 @anomaly("no-leader", source=GUARANTEES, basis=Basis.DOCUMENTATION, reads=(CLUSTER,))
@@ -125,8 +138,8 @@ def no_leader(run_state: RunState) -> list[Evidence]:
     """A partition had no leader for long, although a replica of its ISR was alive.
 
     States without a leader, or whose leader was not registered, that lasted for 45 s in which no fault lasted anywhere
-    but the death of who led last, there was a controller, and a member of the ISR, or of an empty ISR's eligible leader
-    replicas (KIP-966), was registered and up. Whether the leader's process is up is no matter: its session is over, and
+    but the death of who led last, one controller was in office, and a member of the ISR, or an eligible leader replica
+    (KIP-966), was registered and up. Whether the leader's process is up is no matter: its session is over, and
     the controller replaces it. Where the machine may be why nobody was elected in time there is a doubt.
     """
     return [row for row, by_machine in leaderless(run_state) if not by_machine]
@@ -154,6 +167,13 @@ def no_controller(run_state: RunState) -> list[Evidence]:
     machine may be why nobody was elected in time there is a doubt.
     """
     return [row for row, by_machine in uncontrolled(run_state) if not by_machine]
+
+
+def _deleted_ns(run_state: RunState, topic: str) -> int:
+    """When somebody asked first to delete a topic; never, if nobody did. With ZooKeeper its last state may stay: nobody
+    leads, and one is in sync (TopicDeletionManager).
+    """
+    return min((one.at_ns for one in of(run_state.events, DeleteTopic) if one.topic == topic), default=NEVER_NS)
 
 
 def _held_up(run_state: RunState, span: Span) -> bool:
@@ -207,19 +227,32 @@ def _without_leader(run_state: RunState, state: PartitionInterval) -> list[Span]
     return common([(state.begin_ns, state.end_ns)], gone(run_state, broker(state.leader)))
 
 
-def _could_lead(
-    run_state: RunState, state: PartitionInterval, led_last: int, begin_ns: int, end_ns: int
-) -> dict[str, Span]:
-    """Who could have led a leaderless partition for long at the end of this time, and from when to when: members of its
-    ISR, or of an empty ISR's eligible leader replicas.
+def _could_lead(run_state: RunState, state: PartitionInterval, led_last: int, span: Span) -> list[tuple[str, Span]]:
+    """Who could have led a leaderless partition for long, and from when to when: members of its ISR or of its eligible
+    leader replicas, under one controller.
     """
-    at_ns, dead = end_ns - 1, "" if led_last == NO_LEADER else broker(led_last)
-    controls_ns = controls_since(run_state, at_ns, dead)
-    if controls_ns is None:
-        return {}
-    since_ns = max(begin_ns, controls_ns, calm_since(run_state, at_ns, dead))
-    well = {node: well_since(run_state, node, at_ns) for node in map(broker, state.isr or state.elr or ())}
-    return _long(well, since_ns, at_ns)
+    dead = "" if led_last == NO_LEADER else broker(led_last)
+    found: list[tuple[str, Span]] = []
+    for begin_ns, end_ns in ruled(run_state, span, dead):
+        at_ns = end_ns - 1
+        since_ns = max(begin_ns, calm_since(run_state, at_ns, dead))
+        members = map(broker, dict.fromkeys((*state.isr, *(state.elr or ()))))
+        well = {
+            node: well_since(run_state, node, at_ns) for node in members if not _lost_directory(run_state, node, at_ns)
+        }
+        found += _long(well, since_ns, at_ns).items()
+    return found
+
+
+def _lost_directory(run_state: RunState, node: str, at_ns: int) -> bool:
+    """Whether a broker's log directory may be offline for the controller, which elects nobody then (KIP-858,
+    LeaderAcceptor). A disk that refused is used again when the broker starts anew (KIP-112). After a blank disk the
+    directory is another one, of which the controller may hear late.
+    """
+    up_ns = up_since(run_state, node, at_ns) or 0
+    refused = [fact.inject_ns for fact, _ in run_state.proved(RefusingDiskProof) if node in fact.nodes]
+    wiped = [fact.inject_ns for fact, _ in run_state.proved(WipeProof) if node in fact.nodes]
+    return any(up_ns <= one <= at_ns for one in refused) or any(one <= at_ns for one in wiped)
 
 
 def unregistered(run_state: RunState) -> Iterator[tuple[Evidence, bool]]:

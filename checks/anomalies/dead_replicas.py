@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final
 
-from checks.anomalies.availability import LIMIT_NS, calm_since, controls_since, down, gone, well_since
+from checks.anomalies.availability import LIMIT_NS, calm_since, down, gone, ruled, well_since
 from checks.anomaly import CLUSTER, anomaly
 from checks.claims.spontaneous import SETTLED_NS
 from evidence.basis import Basis
@@ -98,13 +98,18 @@ def _dead_in(run_state: RunState, node: str, state: PartitionInterval, *, kraft:
 
 
 def _stays_ns(run_state: RunState, leader: int, node: str, begin_ns: int, end_ns: int) -> int:
-    """For how long, at the end of this time, a dead broker could have been taken out of the ISR; 0 if it could not."""
-    at_ns = end_ns - 1
-    leads_ns = None if leader == NO_LEADER else well_since(run_state, broker(leader), at_ns)
-    controls_ns = controls_since(run_state, at_ns, node)
-    if leads_ns is None or controls_ns is None:
+    """For how long, in this time and under one controller, a dead broker could have been taken out of the ISR; 0 if it
+    could not.
+    """
+    if leader == NO_LEADER:
         return 0
-    return at_ns - max(begin_ns, leads_ns, controls_ns, calm_since(run_state, at_ns, node))
+    longest_ns = 0
+    for since_ns, until_ns in ruled(run_state, (begin_ns, end_ns), node):
+        at_ns = until_ns - 1
+        leads_ns = well_since(run_state, broker(leader), at_ns)
+        if leads_ns is not None:
+            longest_ns = max(longest_ns, at_ns - max(since_ns, leads_ns, calm_since(run_state, at_ns, node)))
+    return longest_ns
 
 
 def _row(where: TopicPartition, at_ns: int, number: int, leader: int, isr: tuple[int, ...]) -> Evidence:

@@ -6,9 +6,10 @@ written, which takes a moment. If the end stays below the high watermark up to t
 nothing will move it.
 
 An application does not record its transactions in the timeline, and of one that was killed nobody knows whether its
-last transaction has ended. But when it is gone, the coordinator ends what it has left open: it waits no longer than
-transaction.timeout.ms and looks every 10 s (transaction.abort.timed.out.transaction.cleanup.interval.ms). `SWEPT_NS`
-later a transaction that is still open hangs, if no fault has lasted meanwhile (KIP-890 tells how that came about).
+last transaction has ended. But when it is gone, the coordinator ends what it has left open. It waits no longer than
+transaction.timeout.ms, and looks every minute before 2.5 and every 10 s since (KAFKA-9417). A transaction that is still
+open much later hangs, if no fault has lasted meanwhile (KIP-890 tells how that came about). A clock that was set may
+have put its time-out off.
 
 The check says nothing where a transaction may be open by right: one without a confirmed end, or of a client that does
 not record its transactions, while that client is there.
@@ -21,17 +22,19 @@ from typing import Any, Final
 
 from checks.anomalies.availability import calm_since
 from checks.anomaly import CLUSTER, SETTINGS, anomaly
+from checks.settings import transactions_swept_ms
 from evidence.basis import Basis
 from evidence.events import ClientEnded, EndsAnswer, Transaction, of
 from evidence.faults.clients import KillClientProof
+from evidence.faults.clock import ClockStepProof
 from evidence.run import ProcessRecord, RunRecord
 from evidence.run_state import RunState
 
 Evidence = dict[str, Any]
 
 STUCK_NS: Final = 20_000_000_000
-SWEPT_NS: Final = 60_000_000_000
-"""When a transaction has timed out, coordinators look within 10 s, and write markers: ours, with much to spare."""
+SPARE_NS: Final = 50_000_000_000
+"""For a look that comes late, or has to be repeated, and for the markers: ours."""
 TIME_OUT: Final = "transaction.timeout.ms"
 TIME_OUT_MS: Final = 60_000
 """The default of producers; Kafka Streams' own is shorter (KIP-98, KIP-447)."""
@@ -72,16 +75,18 @@ def _all_ended_ns(run_state: RunState, run: RunRecord) -> int | None:
     told = of(run_state.events, Transaction)
     last = {one.process: one for one in told}  # a process has one transaction at a time
     gone = _gone(run_state)
+    asked_ns = max((one.at_ns for one in of(run_state.events, EndsAnswer)), default=0)
+    calm_ns, within_ns = calm_since(run_state, asked_ns), transactions_swept_ms(run) * 1_000_000 + SPARE_NS
+    clocks_were_set = any(True for _ in run_state.proved(ClockStepProof))
     ended_ns = max((one.at_ns for one in told), default=0)
     for process in filter(_has_transactions, run.processes):
         known = last.get(process.name)
         if known is not None and known.phase != "begin" and known.outcome == "ok":
             continue
-        if process.name not in gone:
+        if process.name not in gone or clocks_were_set:
             return None
-        asked_ns = max((one.at_ns for one in of(run_state.events, EndsAnswer)), default=0)
         timed_out_ns = gone[process.name] + _time_out_ns(process)
-        ended_ns = max(ended_ns, max(timed_out_ns, calm_since(run_state, asked_ns)) + SWEPT_NS)
+        ended_ns = max(ended_ns, max(timed_out_ns, calm_ns) + within_ns)
     return ended_ns
 
 

@@ -47,21 +47,21 @@ def without_members(view: PartitionView) -> bool:
     source="Kafka protocol guide: SyncGroup; KIP-62, KIP-345",
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
-    permitted="before 0.10.1, if the group had no member for a session's length: it is forgotten, and begins anew",
+    permitted="before 0.10.1, if the first was gone: a group without members is forgotten, and begins anew",
     permits=excuses.group_forgotten,
     screened=absent_if(without_members),
 )
 def two_owners(view: PartitionView) -> Rows:
-    """Two members of a group were given one partition in one generation of the group, the second before the first had
-    given it back.
+    """Two members of a group were given one partition in one generation of the group.
 
     By the members' own clients, where these say the generation: librdkafka, and Kafka's own from 2.5 on.
     """
     rows: list[Evidence] = []
     owners: dict[tuple[str, int], MemberStep] = {}
+    given_back: dict[str, int] = {}
     for step in view.members:
         if step.kind == schema.REVOKE:
-            owners = {at: owner for at, owner in owners.items() if owner.process != step.process}
+            given_back[step.process] = step.completed_ns
         elif step.kind == schema.ASSIGN and step.generation != NO_GENERATION:
             first = owners.setdefault((step.of.group, step.generation), step)
             if first.process != step.process and not (step.of.instance and step.of.instance == first.of.instance):
@@ -71,6 +71,7 @@ def two_owners(view: PartitionView) -> Rows:
                         "generation": step.generation,
                         "owners": [first.process, step.process],
                         "given_ns": [first.completed_ns, step.completed_ns],
+                        "given_back_ns": given_back.get(first.process),
                     }
                 )
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))

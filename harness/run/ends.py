@@ -25,7 +25,7 @@ ASK_S: Final = 3.0
 AGAIN_S: Final = 1.0
 ANSWER_LIMIT_S: Final = 30.0
 """On a busy machine an answer may take longer than `ASK_S`."""
-HANGS_S: Final = 180.0
+HANGS_S: Final = 200.0
 """An application that is gone has left a transaction open for as long as brokers wait for it (transaction.timeout.ms, a
 minute by default), until they look again, and then for as long as an end has to stand to be called stuck.
 """

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import judged, timed
+from checks.settings import SWEPT_EVERY, transactions_swept_ms
 from evidence.basis import Basis
 from evidence.events import EndsAnswer, Position, Transaction, of
 from evidence.nodes import broker
@@ -23,9 +24,6 @@ from evidence.text import plural
 from kafkafiles.batches import CONTROL_ABORT
 from kafkafiles.stored import StoredBatch
 
-INTERVAL: Final = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-INTERVAL_MS: Final = 10_000
-"""Its default from 1.0 on; 0.11 has a minute."""
 TIME_OUT_MS: Final = 60_000
 """The default of transaction.timeout.ms."""
 MARKER_MS: Final = 4000
@@ -141,7 +139,7 @@ def committed_reader_waits(evidence: RunEvidence) -> Judged:
     "silent-transaction-aborted-in-time",
     source="KIP-98: transaction.timeout.ms",
     basis=Basis.KIP,
-    bound=f"transaction.timeout.ms, {INTERVAL}, and a tolerance of {MARKER_MS} ms for the machine",
+    bound=f"transaction.timeout.ms, {SWEPT_EVERY}, and a tolerance of {MARKER_MS} ms for the machine",
     bound_source="Kafka documentation, producer configuration: transaction.timeout.ms; "
     "TransactionStateManager.timedOutTransactions (0.11.0.3 to 4.3.1)",
     bound_basis=Basis.DOCUMENTATION,
@@ -178,7 +176,7 @@ def silent_transaction_aborted_in_time(evidence: RunEvidence) -> Judged:
 
 
 def _bound_ms(evidence: RunEvidence, limit_ms: int) -> float:
-    return limit_ms + int(evidence.run.settings.get(INTERVAL, INTERVAL_MS)) + MARKER_MS
+    return limit_ms + transactions_swept_ms(evidence.run) + MARKER_MS
 
 
 def _aborted(log: Iterable[StoredBatch]) -> Iterator[tuple[StoredBatch, int]]:

@@ -27,6 +27,7 @@ from evidence.events import (
     Broker,
     Container,
     Controller,
+    DeleteTopic,
     Event,
     Fault,
     FaultPhase,
@@ -312,7 +313,35 @@ def test_a_leader_that_was_the_controller_has_a_successor() -> None:
     (row,) = no_leader(leaderless(*controllers(*office), isr=(2,), until_s=12 + LONG_S))
     assert row["could_lead"] == ["broker-2"]
     assert no_leader(leaderless(*controllers(*office), isr=(2,), until_s=10 + LONG_S)) == []
-    assert no_leader(leaderless(*controllers((9, "broker-1")), isr=(2,), until_s=12 + LONG_S)) == []
+    dead = docker(9, "broker-1", "die", 137)
+    assert no_leader(leaderless(dead, *controllers((2, "broker-1")), isr=(2,), until_s=12 + LONG_S)) == []
+    # It led last, lives, and is the controller: nothing keeps it from electing the other one.
+    assert len(no_leader(leaderless(*controllers((2, "broker-1")), isr=(2,)))) == 1
+
+
+def test_a_successor_that_acts_at_once_does_not_excuse_the_controller_before_it() -> None:
+    late = controllers((10 + LONG_S, "controller-101"))
+    assert len(no_leader(leaderless(*late, until_s=11 + LONG_S))) == 1
+    between = controllers((10 + LONG_S, None), (11 + LONG_S, "controller-101"))
+    assert len(no_leader(leaderless(*between, until_s=20 + LONG_S))) == 1
+    in_half = controllers((30, None), (31, "controller-101"))
+    assert no_leader(leaderless(*in_half)) == []
+
+
+def test_who_has_no_log_directory_online_is_not_elected() -> None:
+    """A disk that refused is used again when the broker starts anew, and not when it is healed (KIP-112, KIP-858)."""
+    refused = [fault(3, phase, "disk-failure", "broker-2", "f7") for phase in ("inject", "verified", "healed")]
+    assert no_leader(leaderless(*refused, isr=(2,))) == []
+    assert len(no_leader(leaderless(*refused, *restarted("start"), isr=(2,)))) == 1
+    blank = [fault(3, phase, "wipe", "broker-2", "f8") for phase in ("inject", "verified")]
+    assert no_leader(leaderless(*blank, isr=(2,))) == []
+
+
+def test_of_a_topic_that_is_deleted_nobody_has_to_lead_a_partition() -> None:
+    deleted = at(11 * SECOND, DeleteTopic(topic="t", by="request DeleteTopics"))
+    assert no_leader(leaderless(deleted)) == []
+    other = at(11 * SECOND, DeleteTopic(topic="u", by="request DeleteTopics"))
+    assert len(no_leader(leaderless(other))) == 1
 
 
 def test_what_is_late_by_no_more_than_the_machine_held_up_is_a_doubt() -> None:
@@ -840,21 +869,38 @@ def test_all_replicas_are_enough_from_3_7_on(kafka: str, accused: bool) -> None:
 # lost-write
 
 
-def above(acks: int, *, holder: str = "broker-1", offset: int = 5, end: int = 5) -> tuple[Finding, RunState]:
-    """A record that the final read did not find, and which replica holds it at the end; broker 1 leads."""
+def above(
+    acks: int, *, holders: tuple[str, ...] = ("broker-1",), offset: int = 5, end: int = 5, isr: tuple[int, ...] = (1, 2)
+) -> tuple[Finding, RunState]:
+    """A record that the final read did not find, and which replicas hold it at the end; broker 1 leads."""
     final = at(20 * SECOND, Moment(name="07-final", begun_ns=19 * SECOND))
-    holdings = {"07-final": {"broker-1": None, "broker-2": None} | {holder: offset}}
+    holdings = {"07-final": {"broker-1": None, "broker-2": None} | dict.fromkeys(holders, offset)}
     row = Row(acks=acks, offset=offset, holdings=holdings, detail={"final_offset": end})
     finding = Finding(anomaly="lost-write", topic="t", partition=0, count=1, evidence=(row,))
-    return finding, run_state_of(*well("broker-1", "broker-2"), stated(2, 1, (1, 2)), final)
+    return finding, run_state_of(*well("broker-1", "broker-2"), stated(2, 1, isr), final)
 
 
 def test_a_record_above_the_high_watermark_is_not_lost_if_acks_did_not_wait_for_it() -> None:
     for acks, allowed in ((1, True), (0, True), (-1, False)):
         finding, state = above(acks)
         assert (permitted(RUN, finding, state) is not None) == allowed
-    for finding, state in (above(1, holder="broker-2"), above(1, offset=4)):
+    for finding, state in (above(1, holders=("broker-2",)), above(1, offset=4)):
         assert permitted(RUN, finding, state) is None
+    # The high watermark is behind what everybody in sync has: it is stuck.
+    for finding, state in (above(1, holders=("broker-1", "broker-2")), above(1, isr=(1,))):
+        assert permitted(RUN, finding, state) is None
+
+
+@pytest.mark.parametrize(
+    ("kafka", "least", "allowed"), [("4.3.1", "2", True), ("3.6.2", "2", False), ("4.3.1", "1", False)]
+)
+def test_from_3_7_on_a_small_isr_holds_the_high_watermark_back(kafka: str, least: str, allowed: bool) -> None:
+    plan = {"name": "t", "partitions": {"0": [1, 2]}, "settings": {"min.insync.replicas": least}}
+    finding, state = above(1, isr=(1,))
+    assert (permitted(run_record({"kafka": kafka, "topics": [plan]}), finding, state) is not None) == allowed
+
+
+def test_what_is_needed_to_call_a_record_that_was_not_read_kept() -> None:
     finding, state = above(1)
     assert permitted(RUN, finding) is None
     assert permitted(RUN, replace(finding, count=2), state) is None

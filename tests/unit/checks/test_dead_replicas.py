@@ -56,6 +56,8 @@ def test_a_dead_broker_that_was_the_controller_is_taken_out_by_the_next_one() ->
     controlled = office(0.5, "broker-3", 1), office(22, None, 2)
     assert found(seen(*KILLED, FENCED, *controlled, office(25, "broker-2", 3), until_s=25 + LONG_S)) == ["stayed-3"]
     assert found(seen(*KILLED, FENCED, *controlled, office(25, "broker-2", 3))) == []
+    # A successor that acts at once does not excuse who was in office before it.
+    assert found(seen(*KILLED, FENCED, office(24 + LONG_S, "controller-101", 2), until_s=25 + LONG_S)) == ["stayed-3"]
 
 
 @pytest.mark.parametrize(

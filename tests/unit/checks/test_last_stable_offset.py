@@ -28,9 +28,12 @@ def step(phase: TransactionPhase, at_s: int, outcome: Outcome = "ok", process: s
     return at(at_s * S, Transaction(process=process, phase=phase, transaction=0, outcome=outcome))
 
 
-def found(*events: Event, processes: tuple[dict[str, Any], ...] = (CLIENT,)) -> list[dict[str, Any]]:
+def found(
+    *events: Event, processes: tuple[dict[str, Any], ...] = (CLIENT,), kafka: str = "2.4.1", **settings: str
+) -> list[dict[str, Any]]:
     topics = [{"name": "t", "partitions": {"0": [1, 2]}}]
-    return stuck_last_stable_offset(RunState(events), run_record({"processes": processes, "topics": topics}))
+    told = {"processes": processes, "topics": topics, "kafka": kafka, "settings": settings}
+    return stuck_last_stable_offset(RunState(events), run_record(told))
 
 
 DONE = (step("begin", 1), step("commit", 2))
@@ -101,8 +104,8 @@ APPLICATION = {"name": "processor-1", "settings": {"transactional.id": "a", "tra
 STREAMS = {"name": "processor-1", "settings": {"processing.guarantee": "exactly_once_v2"}}
 CONNECT = {"name": "processor-1", "settings": {"exactly.once.source.support": "enabled"}}
 ENDED = at(100 * S, ClientEnded(process="processor-1"))
-SWEPT_S = 100 + 60 + 60
-"""It ended then, had a minute for its transaction, and the coordinator one to look."""
+SWEPT_S = 100 + 60 + 60 + 50
+"""It ended then, had a minute for its transaction, the coordinator one to look (before 2.5), and some time to spare."""
 HANGS = (ends(1, 6, SWEPT_S + 5), ends(1, 6, SWEPT_S + 26))
 
 
@@ -143,5 +146,18 @@ def test_a_fault_may_keep_a_coordinator_from_looking() -> None:
     healed = [*fault, struck("freeze", "broker-1", 120, "healed")]
     assert len(found(ENDED, *healed, *HANGS, processes=(APPLICATION,))) == 1
     assert (
-        found(ENDED, *healed[:2], struck("freeze", "broker-1", 180, "healed"), *HANGS, processes=(APPLICATION,)) == []
+        found(ENDED, *healed[:2], struck("freeze", "broker-1", 181, "healed"), *HANGS, processes=(APPLICATION,)) == []
     )
+
+
+def test_from_2_5_on_coordinators_look_every_ten_seconds() -> None:
+    early = (ends(1, 6, SWEPT_S - 45), ends(1, 6, SWEPT_S - 24))
+    assert found(ENDED, *early, processes=(APPLICATION,)) == []
+    assert len(found(ENDED, *early, processes=(APPLICATION,), kafka="2.5.0")) == 1
+    interval = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
+    assert len(found(ENDED, *early, processes=(APPLICATION,), **interval)) == 1
+
+
+def test_a_clock_that_was_set_may_have_put_a_time_out_off() -> None:
+    stepped = [struck("clock-step", "broker-1", 10, phase) for phase in ("inject", "verified", "healed")]
+    assert found(ENDED, *stepped, *HANGS, processes=(APPLICATION,)) == []

@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from checks import excuses
 from checks.anomalies.members import stale_commit_accepted, two_owners
 from checks.view import Ending, Membership, PartitionView
+from evidence.events import Event, Fault, Target
 from evidence.findings import found
 from evidence.history import schema
+from evidence.run_state import RunState
+from tests.proofs import proof
 from tests.records import run_record
 from tests.unit.checks import histories
 from tests.unit.checks.histories import Row
+from tests.unit.timelines import at
 
 GROUPS = {
     "slow": Membership("g"),
@@ -42,25 +47,48 @@ def view(*rows: Row, **circumstances: Any) -> PartitionView:
     return histories.view(*rows, groups=GROUPS, **circumstances)
 
 
-def test_an_owner_that_gave_the_partition_back_is_no_second_one() -> None:
-    """A group that is forgotten when its last member leaves begins with the same generation again."""
-    given_back = given("slow", 0, 1), lost("slow", 50), given("other", 100, 1)
-    assert two_owners(view(*given_back)) == []
-    assert len(two_owners(view(given("slow", 0, 1), given("other", 100, 1), lost("slow", 150)))) == 1
-    assert len(two_owners(view(given("slow", 0, 1), lost("other", 50), given("other", 100, 1)))) == 1
+def test_of_an_owner_that_gave_the_partition_back_the_row_says_so() -> None:
+    """One generation is one assignment: that the second heard of it later changes nothing."""
+    (row,) = two_owners(view(given("slow", 0, 1), lost("slow", 50), given("other", 100, 1)))
+    assert row["given_back_ns"] == 50
+    (row,) = two_owners(view(given("slow", 0, 1), given("other", 100, 1), lost("slow", 150)))
+    assert row["given_back_ns"] is None
+
+
+SECOND = 10**9
+SLOW = {"name": "slow", "kind": "processor", "settings": {"session.timeout.ms": "6000"}}
+
+
+def killed(process: str, at_s: int) -> list[Event]:
+    fault = Fault(
+        fault_kind="kill-client", id=process, phase="inject", target=Target(node=process), description="", proof=None
+    )
+    verified = structs.replace(fault, phase="verified", proof=proof("kill-client"))
+    return [at(at_s * SECOND, one) for one in (fault, verified)]
 
 
 @pytest.mark.parametrize(
-    ("kafka", "after_s", "forgotten"),
-    [("0.10.0.1", 7, True), ("0.9.0.1", 7, True), ("0.10.0.1", 5, False), ("0.10.1.0", 7, False), ("4.3.1", 7, False)],
+    ("kafka", "rows", "events", "forgotten"),
+    [
+        ("0.10.0.1", [lost("slow", 5)], [], True),
+        ("0.9.0.1", [lost("slow", 5)], [], True),
+        ("0.10.1.0", [lost("slow", 5)], [], False),
+        ("4.3.1", [lost("slow", 5)], [], False),
+        ("0.10.0.1", [], [], False),
+        ("0.10.0.1", [], killed("slow", 1), True),
+        ("0.10.0.1", [], killed("slow", 3), False),
+        ("0.10.0.1", [], killed("other", 1), False),
+    ],
+    ids=["given back", "0.9", "0.10.1", "4.3", "alive", "killed", "its session lasts", "another one killed"],
 )
-def test_before_0_10_1_a_group_without_members_is_forgotten(kafka: str, after_s: int, forgotten: bool) -> None:
-    second = 10**9
-    rows = two_owners(view(given("slow", 0, 1), given("other", after_s * second, 1)))
-    finding = found("two-owners", ("t", 0), list(rows))
-    slow = {"name": "slow", "kind": "processor", "settings": {"session.timeout.ms": "6000"}}
-    run = run_record({"kafka": kafka, "processes": (slow,)})
-    assert (excuses.group_forgotten(run, finding) is not None) == forgotten
+def test_before_0_10_1_a_group_without_members_is_forgotten(
+    kafka: str, rows: list[Row], events: list[Event], forgotten: bool
+) -> None:
+    found_rows = two_owners(view(given("slow", 0, 1), *rows, given("other", 8 * SECOND, 1)))
+    finding = found("two-owners", ("t", 0), list(found_rows))
+    run = run_record({"kafka": kafka, "processes": (SLOW,)})
+    assert (excuses.group_forgotten(run, finding, RunState(tuple(events))) is not None) == forgotten
+    assert excuses.group_forgotten(run, finding) is None
 
 
 OVERTAKEN = (given("slow", 0), committed("slow", 5, 10), given("other", 100), committed("other", 10, 110))
@@ -129,7 +157,13 @@ def test_without_groups_nobody_is_a_member() -> None:
 
 def test_a_partition_that_two_members_are_given_in_one_generation_is_found() -> None:
     (row,) = two_owners(view(given("slow", 10, 4), given("other", 20, 4)))
-    assert row == {"group": "g", "generation": 4, "owners": ["slow", "other"], "given_ns": [10, 20]}
+    assert row == {
+        "group": "g",
+        "generation": 4,
+        "owners": ["slow", "other"],
+        "given_ns": [10, 20],
+        "given_back_ns": None,
+    }
 
 
 def test_the_next_owner_is_of_a_later_generation() -> None:
