@@ -1,7 +1,8 @@
 """Every KIP, JIRA, setting and scenario that a page names becomes a link, unless it is within one already.
 
-It is done to finished pages, so that no template can forget it. Settings link to Kafka's documentation by its anchors
-(`producerconfigs_acks`), which are those of the newest release.
+A setting is one where a section names it first: tables repeat some settings in each row. It is done to finished pages,
+so that no template can forget it. Settings link to Kafka's documentation by its anchors (`producerconfigs_acks`), which
+are those of the newest release.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ NAMES: Final = re.compile(
 )
 CLOSED: Final = frozenset({"a", "pre", "svg", "script", "style", "title", "option", "h1", "label", "summary", "thead"})
 """Elements whose text stays as it is."""
+SECTIONS: Final = frozenset({"h2", "h3", "details"})
+"""What begins a section."""
 
 
 @cache
@@ -35,7 +38,8 @@ def settings() -> Mapping[str, str]:
     return found | {"acks": "producer", "retries": "producer", "min.insync.replicas": "broker"}
 
 
-def _link(found: re.Match[str], *, code: bool) -> str:
+def _link(found: re.Match[str], told: set[str], *, code: bool) -> str:
+    """What stands for a name. `told` are the settings that this section has as links."""
     text = found[0]
     if found["jira"]:
         return f'<a href="{JIRA.format(found["jira"])}">{text}</a>'
@@ -45,7 +49,8 @@ def _link(found: re.Match[str], *, code: bool) -> str:
         return f'<a href="{LIBRDKAFKA.format(found["issue"])}">{text}</a>'
     name = found["setting"]
     # "acks" alone is an English abbreviation too: it is a setting where it is written as one.
-    if name in settings() and ("." in name or code):
+    if name in settings() and ("." in name or code) and name not in told:
+        told.add(name)
         return f'<a href="{SETTING.format(settings()[name], name)}">{text}</a>'
     return text
 
@@ -60,12 +65,15 @@ def linked(page: str, scenarios: frozenset[str] = frozenset(), up: str = "") -> 
     """
     closed = 0
     code = False
+    told: set[str] = set()
     made = []
     for part in TAG.split(page):
         if part.startswith("<"):
             name = re.match(r"</?([a-z0-9]+)", part)
             if name and name[1] in CLOSED:
                 closed += -1 if part.startswith("</") else 1
+            if name and name[1] in SECTIONS:
+                told.clear()
             if name and name[1] == "code":
                 code = not part.startswith("</")
             made.append(part)
@@ -75,5 +83,5 @@ def linked(page: str, scenarios: frozenset[str] = frozenset(), up: str = "") -> 
             made.append(f'<a href="{up}scenarios/{part}.html">{part}</a>')
         else:
             in_code = code
-            made.append(NAMES.sub(lambda found, in_code=in_code: _link(found, code=in_code), part))
+            made.append(NAMES.sub(lambda found, in_code=in_code: _link(found, told, code=in_code), part))
     return "".join(made)

@@ -75,6 +75,8 @@ STORE_TRANSACT, STORE_OPEN, STORE = "store-transaction", CrashPoint("write", "en
 NONE: Mapping[str, str] = {}
 INTERVAL_S, INTERVALS = 1.0, 3
 """The interval of AUTOMATIC, and after how many of them a client has committed."""
+AT_WORK = 20
+"""Outputs of a member that is at work again: it makes ten in a second."""
 
 
 def storm(
@@ -88,7 +90,8 @@ def storm(
 ) -> None:
     """Members die at a crash point and at any moment, and brokers with them. The group processes all that was sent.
     `settings` are the members' own. A client that commits by the clock does so each `interval_s`: a member stands at
-    its crash point until that is done, and dies before the broker, whose death would keep it from processing.
+    its crash point until that is done. It is at work when it dies at any moment, and dies before the broker. A group
+    that waits for a dead member, or for a leader, has processed nothing since its last commit.
     """
     partitions = [run.partition(number) for number in range(MEMBERS)]
     with ExitStack() as working:
@@ -115,6 +118,9 @@ def storm(
                 load.wait_more(BETWEEN, timeout_s=LIMIT_S)
                 place = 1 + int(run.vary(blow // 2 % 2, 0, 1.999)) if blow % 2 else 0
                 if place:
+                    if interval_s:
+                        at_work = members[place].processed() + AT_WORK
+                        members[place].wait_processed(at_work, timeout_s=LIMIT_S)
                     dead = victim(run, partitions, spare_coordinator)
                     with_a_broker(run, members[place], dead, partitions, broker_first=not interval_s)
                 else:

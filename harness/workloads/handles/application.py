@@ -117,6 +117,11 @@ class Application(Background[ApplicationProgress]):
         """Wait until so many outputs are acknowledged. WaitTimeout, or HarnessError if it has ended."""
         return self._wait(lambda progress: progress.processed >= count, f"{count} outputs", timeout_s)
 
+    def processed(self) -> int:
+        """How many outputs were acknowledged so far. Raises RecorderDied if the process has ended."""
+        self._hear_all("telling of its outputs")
+        return self._latest.processed
+
     def go_on(self) -> None:
         """Have it go on."""
         self._child.send_message(go_on=True)

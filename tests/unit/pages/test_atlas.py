@@ -298,7 +298,7 @@ def test_with_acks_0_nothing_was_acknowledged(of_28: model.Atlas) -> None:
 def test_the_default_of_librdkafka_is_its_own(data: model.Data, of_28: model.Atlas) -> None:
     """acks=all without idempotence: no column of 2.8 has that with min.insync.replicas=1, one of 0.10.2 has."""
     told, old = (words.default_of(one, "librdkafka", data) for one in (of_28, _atlas(data, "0.10.2")))
-    assert "acks=all, not idempotent. It has no column here. With min.insync.replicas=1, 2 of 17 measured" in told
+    assert "acks=all, not idempotent. It has no column here. With min.insync.replicas=1, 2 of 18 measured" in told
     assert "It is the column “acks=all, min.insync.replicas=1”." in old
     assert words.default_of(of_28, "java", data) == "Shown first: acks=1, the default of a Java producer of 2.8.2."
 

@@ -138,6 +138,13 @@ def test_what_becomes_a_link(text: str, told: str) -> None:
     assert told in linked(text)
 
 
+def test_a_setting_is_a_link_where_a_section_names_it_first() -> None:
+    row, title = "<td><code>min.insync.replicas</code>", "<h3>More</h3>"
+    assert linked(row + row + title + row).count("<a ") == 2
+    assert linked(row + row).index("<a ") < len(row)
+    assert linked("<p>KAFKA-1211, KAFKA-1211</p>").count("<a ") == 2
+
+
 @pytest.mark.parametrize(
     "text", ["<p>it acks all</p>", "<pre>KAFKA-1211</pre>", "<p>RAFKA-12</p>", "<p>server.log</p>"]
 )

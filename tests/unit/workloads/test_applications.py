@@ -214,9 +214,10 @@ def test_it_goes_on_when_it_is_told_to(run_dir: RunDir, mock_cluster: Producer, 
     with application(run_dir, bootstrap, inputs, "process-then-commit", CrashPoint("poll", "process")) as app:
         app.wait_still(timeout_s=LIMIT_S)
         assert app.stands_still()
+        assert app.processed() == 0
         app.go_on()
         app.wait_processed(4, timeout_s=LIMIT_S)
-        assert not app.stands_still()
+        assert (app.stands_still(), app.processed()) == (False, 4)
     assert committed(bootstrap, inputs) == 4
     assert outputs(run_dir, bootstrap, inputs) == [0, 1, 2, 3]
 
