@@ -128,10 +128,15 @@ def _opened(address: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
 
 
 def read_rows(address: str) -> tuple[Sequence[Row], Sequence[tuple[str, int, int]]]:
-    """The rows of outputs and of offsets, of one moment. Raises HarnessError if they cannot be read."""
+    """The rows of outputs and of offsets, of one moment; none before an application has made its tables. Raises
+    HarnessError if they cannot be read.
+    """
     with _opened(address) as database:
         database.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        rows: list[Any] = database.execute(OUTPUTS).fetchall()
+        try:
+            rows: list[Any] = database.execute(OUTPUTS).fetchall()
+        except psycopg.errors.UndefinedTable:
+            return [], []
         offsets: list[Any] = database.execute('SELECT topic, "partition", next FROM offsets').fetchall()
         return rows, offsets
 
