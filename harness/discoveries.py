@@ -182,7 +182,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         control=Arm(
             scenario="duplicate-id-counts-as-replica",
             case="without-double",
-            on=("3.9.2-kraft", "4.1.2", "4.3.1", "4.4.0"),
+            on=("3.9.2-kraft", "4.0.2", "4.1.2", "4.3.1", "4.4.0"),
             shows="without the second broker nothing is acknowledged with acks=all until the cut ends, and nothing "
             "lost",
         ),
@@ -212,7 +212,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         ),
         control=Arm(
             scenario="duplicate-broker-id",
-            on=("0.8.2.2", "0.10.2.2", "0.11.0.3", "2.2.2-pinned", "2.8.2", "3.9.2-zk"),
+            on=("0.8.2.2", "0.10.2.2", "0.11.0.3", "2.2.2", "2.2.2-pinned", "2.8.2", "3.9.2-zk"),
             shows="with ZooKeeper the second one exits, and the first is undisturbed",
         ),
         about=About(

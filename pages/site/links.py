@@ -78,6 +78,7 @@ def linked(page: str, scenarios: frozenset[str] = frozenset(), up: str = "") -> 
                 code = not part.startswith("</")
             made.append(part)
         elif closed > 0 or not part:
+            told.update({part} & settings().keys())
             made.append(part)
         elif code and part in scenarios:
             made.append(f'<a href="{up}scenarios/{part}.html">{part}</a>')
