@@ -121,14 +121,15 @@ class Connectors:
                 one.append(count)
 
     def worker_of_task(self, workers: Sequence[ConnectWorker], *, timeout_s: float = TASK_LIMIT_S) -> ConnectWorker:
-        """Wait until the task of their connector runs on one of these workers, and return that one.
+        """Wait until the task of their connector runs on one of these workers, and return that one. A source's task
+        that has failed for want of fencing is restarted, as operators have to.
 
         Raises WaitTimeout if it does not in time; HarnessError, with Connect's own words, if connector or task has
         failed, and if a worker has ended.
         """
         name = SOURCE if workers[0].output else SINK
         with self._sequence_log.step("wait until the task runs", connector=name):
-            found = self._asked(workers, lambda one: task_of(one.ask("GET", f"/connectors/{name}/status")))
+            found = self._asked(workers, lambda one: self._task(one, name))
             last = poll(
                 lambda: next(found),
                 timeout_s,
@@ -142,6 +143,16 @@ class Connectors:
         others = tuple(one.producer_id for one in workers if one is not on)
         on.beside = others
         return on
+
+    def _task(self, worker: ConnectWorker, connector: str) -> Task | None:
+        """What a worker says of a connector's task. One that was not fenced is restarted, by the call that says so in
+        the task's state at once (KIP-745, 3.0).
+        """
+        task = task_of(worker.ask("GET", f"/connectors/{connector}/status"))
+        if task is not None and task.not_fenced:
+            worker.ask("POST", f"/connectors/{connector}/restart?includeTasks=true&onlyFailed=true")
+            self._sequence_log.note(f"the failed task of {connector} is restarted: {task.not_fenced}")
+        return task
 
     def wait_lines_committed(
         self, workers: Sequence[ConnectWorker], lines: int, *, timeout_s: float = TASK_LIMIT_S

@@ -29,6 +29,9 @@ LINES: Final = "inputs.txt"
 RUNNING: Final = "RUNNING"
 FAILED: Final = "FAILED"
 WOKEN: Final = "org.apache.kafka.common.errors.WakeupException"
+NOT_FENCED: Final = ("zombie fencing", "forward REST request")
+"""What a failure says if the workers' leader could not fence the earlier producers of a source's tasks, or could not be
+asked to (DistributedHerder.doFenceZombieSourceTasks, RestClient.httpRequest)."""
 JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
 TEXT: Final = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -114,6 +117,8 @@ class Task:
     worker: str
     """The address of its worker, such as "127.0.0.1:18083"."""
     state: str
+    not_fenced: str = ""
+    """Why it has failed before it began, if that is for want of fencing; else ""."""
 
 
 def task_of(status: Mapping[str, Any]) -> Task | None:
@@ -122,7 +127,10 @@ def task_of(status: Mapping[str, Any]) -> Task | None:
     A sink's task that is stopped for a rebalance while it commits says that it has failed, in releases without
     KAFKA-10240. It was woken up, and is started again when the rebalance is over.
 
-    Raises HarnessError, with Connect's own words, if the connector or its task has failed.
+    A source's task with exactly.once.source.support fails if nobody fences its predecessors, which may still write. It
+    stays so until somebody restarts it (KIP-618).
+
+    Raises HarnessError, with Connect's own words, if the connector or its task has failed otherwise.
 
     >>> task_of({"connector": {"state": "RUNNING"}, "tasks": [{"worker_id": "127.0.0.1:83", "state": "RUNNING"}]})
     Task(worker='127.0.0.1:83', state='RUNNING')
@@ -130,11 +138,24 @@ def task_of(status: Mapping[str, Any]) -> Task | None:
     tasks = list(status.get("tasks", ()))
     for what, one in (("connector", status.get("connector", {})), *(("task", task) for task in tasks)):
         if one.get("state") == FAILED:
-            said = (str(one.get("trace", "")).strip().splitlines() or ["no reason"])[0]
-            if WOKEN in said:
+            said = _failure(one)
+            if WOKEN in said or (what == "task" and _not_fenced(one)):
                 continue
             raise HarnessError(f"the {what} {status.get('name', '')} has failed on {one.get('worker_id')}: {said}")
-    return Task(str(tasks[0].get("worker_id")), str(tasks[0].get("state"))) if tasks else None
+    if not tasks:
+        return None
+    return Task(str(tasks[0].get("worker_id")), str(tasks[0].get("state")), _not_fenced(tasks[0]))
+
+
+def _failure(one: Mapping[str, Any]) -> str:
+    """The first line of why a connector or task has failed."""
+    return (str(one.get("trace", "")).strip().splitlines() or ["no reason"])[0]
+
+
+def _not_fenced(task: Mapping[str, Any]) -> str:
+    """The same, if a task has failed for want of fencing; else ""."""
+    said = _failure(task)
+    return said if task.get("state") == FAILED and any(words in said for words in NOT_FENCED) else ""
 
 
 def position_of(records: Iterable[tuple[bytes | None, bytes | None]], connector: str, file: str) -> int:

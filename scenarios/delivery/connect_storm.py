@@ -7,7 +7,8 @@ reads or writes dies with it. Another worker begins for each that was killed, wi
 The workers commit each second, so most deaths leave outputs that are not committed. A source sends these lines again,
 and a sink writes these records again. With exactly.once.source.support outputs and positions are one transaction: what
 a dead worker has left open is aborted when the next one begins, and each line is there once for readers of what is
-committed.
+committed. If the workers' leader cannot do that in time, the task fails for good, and the sequence restarts it, as an
+operator has to (KIP-618).
 
 The lines come in bursts, one for each death: the source of Kafka's own reads what is there. A sink has a steady load.
 """

@@ -133,6 +133,19 @@ def test_a_task_that_has_failed_ends_the_wait_at_once(asked: Connectors) -> None
         asked.worker_of_task(of(Worker(1, runs_on(1, "FAILED"))), timeout_s=60.0)
 
 
+def test_a_task_that_was_not_fenced_is_restarted_once_and_the_timeline_says_so(
+    asked: Connectors, tmp_path: Path
+) -> None:
+    failed = runs_on(1, "FAILED")
+    failed["tasks"][0]["trace"] = "o.a.k.E: Failed to perform round of zombie fencing\n\tat"
+    worker = Worker(1, failed, {"name": "source"}, runs_on(1, "RESTARTING"), runs_on(1))
+    assert asked.worker_of_task(of(worker), timeout_s=5.0) is cast("Any", worker)
+    posted = [path for method, path in worker.asked if method == "POST"]
+    assert posted == ["/connectors/source/restart?includeTasks=true&onlyFailed=true"]
+    said = (tmp_path / "timeline.jsonl").read_text()
+    assert "the failed task of source is restarted: o.a.k.E: Failed to perform round of zombie fencing" in said
+
+
 def test_a_worker_that_has_ended_ends_the_wait_at_once(asked: Connectors) -> None:
     gone = Worker(1, runs_on(9))
     gone.ended = True
