@@ -37,6 +37,8 @@ from harness.cluster import versions
 from harness.cluster.ranges import VersionRange
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from harness.cluster.versions import Mode, Version
 
 
@@ -162,6 +164,20 @@ class Bug:
     def fixed_after(self, release: Release) -> tuple[str, ...]:
         """The releases that mend it and are later than one: the first of each line, since lines between may have it."""
         return tuple(fixed for fixed in self.fixed if numbers(fixed) > release)
+
+    def borders(self, known: Sequence[str]) -> list[tuple[str, str]]:
+        """Each two releases, neither with the other's state, between which it came, was fixed, or came back: the last
+        one before and the first one after, oldest border first. `known` are the releases that there are, oldest first.
+        """
+        came = [(self.since.before.release, self.since.first)]
+        back = [(self.again.before.release, self.again.first)] if self.again is not None else []
+        return [*came, *((self._last_before(fixed, known), fixed) for fixed in self.fixed), *back]
+
+    def _last_before(self, fixed: str, known: Sequence[str]) -> str:
+        """The release before a fixed one: of its line, or else the last one of earlier lines that has the bug."""
+        older = [one for one in known if numbers(one) < numbers(fixed)]
+        line = [one for one in older if line_of(numbers(one)) == line_of(numbers(fixed))]
+        return (line or [one for one in older if self.is_in(numbers(one))])[-1]
 
     @property
     def upgrade(self) -> str:

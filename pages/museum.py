@@ -49,6 +49,11 @@ def page(described: Value, scenarios: Sequence[Value], data: Value) -> str:
         PAGE,
         rows=[_row(one, data) for one in found],
         came=[(_link(one), escaped(one["exhibit"]["came"])) for one in found],
+        borders=[
+            [_link(one), *(_side(one, side, data) for side in border)]
+            for one in found
+            for border in one["exhibit"]["borders"]
+        ],
         open=[_to_show(one, data) for one in found if one["exhibit"]["open"]],
         unmended=[
             (*_to_show(one, data), _status(one))
@@ -86,6 +91,14 @@ def _status(one: Value) -> str:
 
 def _link(one: Value) -> str:
     return f"[{one['exhibit']['bug']}](scenarios/{one['name']}.md)"
+
+
+def _side(one: Value, side: Value, data: Value) -> str:
+    """What runs showed on one side of a border: "3.0.1 has it: 2 of 2"."""
+    counts = {version: shown(one["name"], version, data) for version in side["versions"]}
+    ran = [f"{version} {count}" if len(counts) > 1 else count for version, count in counts.items()]
+    said = ", ".join(ran) or "cannot be run"
+    return f"{side['release']} {'has it' if side['has'] else 'has it not'}: {said}"
 
 
 def _row(one: Value, data: Value) -> list[str]:

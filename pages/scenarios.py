@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from evidence.run import DEFAULT_CASE
+from harness.bugs import Bug, numbers
 from harness.case import Case
-from harness.cluster import versions
+from harness.cluster import apache, versions
 from harness.scenario import PACKAGE, Scenario, all_scenarios
 from harness.suite import SUITE
 from harness.workloads import connectors
@@ -52,7 +53,7 @@ def of(made: Scenario) -> dict[str, Any]:
         "operator": made.operator,
         "applies": made.applies.label,
         "suite": str(SUITE[made.name]) if made.name in SUITE else "",
-        "exhibit": None if made.exhibit is None else made.exhibit.as_json() | {"also": also(made)},
+        "exhibit": exhibit_of(made),
         "told": inspect.getdoc(module) or "",
         "steps": steps_of(inspect.getsource(module)),
         "programs": programs_of(inspect.getsource(module)),
@@ -63,12 +64,40 @@ def of(made: Scenario) -> dict[str, Any]:
     }
 
 
+def exhibit_of(made: Scenario) -> dict[str, Any] | None:
+    """What makes it an exhibit, and what its bug can be shown with and on; None of another scenario."""
+    if made.exhibit is None:
+        return None
+    return made.exhibit.as_json() | {"also": also(made), "borders": borders(made)}
+
+
 def also(made: Scenario) -> list[str]:
     """The cases of an exhibit, beside the default one, that show its bug on the newest version that it is shown on."""
     if made.exhibit is None:
         return []
     newest = versions.get(made.exhibit.affected[-1])
     return [case.name for case in made.cases.values() if case.name != DEFAULT_CASE and made.shows(newest, case)]
+
+
+def borders(made: Scenario) -> list[list[dict[str, Any]]]:
+    """The borders of an exhibit's bug, each with its two sides: the release, whether it has the bug, the versions that
+    the exhibit can be run on there.
+    """
+    if made.exhibit is None:
+        return []
+    bug = made.exhibit.bug
+    return [[_side(made, bug, release) for release in border] for border in bug.borders(apache.releases())]
+
+
+def _side(made: Scenario, bug: Bug, release: str) -> dict[str, Any]:
+    known = [versions.get(way) for way in versions.ways(release)] if release in apache.releases() else []
+    ways = [one for one in known if bug.mode in (None, one.mode)]
+    case = made.case(DEFAULT_CASE)
+    return {
+        "release": release,
+        "has": bug.is_in(numbers(release)),
+        "versions": [one.id for one in ways if made.applies_to(one, case)],
+    }
 
 
 def section_of(made: Scenario) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -150,6 +151,28 @@ def test_first_releases_that_were_corrected_by_the_source(name: str, first_relea
     assert exhibit.bug.since.first == first_release
     assert exhibit.as_json()["since"] == first_release
     assert exhibit.as_json()["came"].startswith(f"It is there since {first_release} (")
+
+
+def test_borders_of_a_bug_are_neighbours_of_which_one_has_it() -> None:
+    known = ["1.0.2", "1.1.0", "2.8.1", "2.8.2", "3.0.1", "3.0.2", "3.1.0", "3.1.1", "3.2.0", "4.2.2", "4.3.0"]
+    assert BACKPORTED.borders(known) == [
+        (BACKPORTED.since.before.release, "1.1.0"),
+        ("2.8.1", "2.8.2"),
+        ("3.0.1", "3.0.2"),
+        ("3.1.0", "3.1.1"),
+        ("3.1.0", "3.2.0"),
+    ]
+    back = Border("4.3.0", "KAFKA-10", Side("4.2.2", "it waits"), Side("4.3.0", "it does not"))
+    again = replace(BACKPORTED, again=back, status=status(BugStatus.LIMITATION))
+    assert again.borders(known)[-1] == ("4.2.2", "4.3.0")
+
+
+@pytest.mark.parametrize("made", EXHIBITS, ids=lambda made: made.name)
+def test_of_each_border_of_an_exhibits_bug_one_side_has_it(made: Scenario) -> None:
+    assert made.exhibit is not None
+    bug = made.exhibit.bug
+    for before, after in bug.borders(apache.releases()):
+        assert bug.is_in(numbers(before)) is not bug.is_in(numbers(after)), (before, after)
 
 
 def test_a_bug_of_a_client_says_whose_releases_these_are() -> None:

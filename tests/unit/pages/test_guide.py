@@ -17,7 +17,7 @@ from evidence.ledger import AnyLine, ClaimLine, Load
 from evidence.rundir import RunDir
 from harness.scenario import all_scenarios, get_scenario
 from judgement.report import facts, timings
-from pages import answers, build, example_runs, guide
+from pages import answers, build, example_runs, guide, museum
 from pages.counted import shows_harm
 from pages.links import linked
 from pages.scenarios import described, of, steps_of
@@ -275,6 +275,18 @@ def test_a_bug_without_an_anomaly_is_harm_all_the_same() -> None:
     assert not shows_harm(torn, "default", "3.9.2-kraft")
     assert shows_harm(every["double-failover"], "default", "0.10.2.2")
     assert not shows_harm(every["double-failover"], "default", "4.3.1")
+
+
+def test_the_museum_tells_both_sides_of_each_border_and_what_runs_showed_there() -> None:
+    made = of(get_scenario("museum-marker-compacted"))
+    cell = {"good": 2, "runs": 3, "verdicts": {"as-documented": 2, "unexpected": 1}}
+    data = {made["name"]: {"cases": {"default": {"3.0.1": cell}}}}
+    text = museum.page({"versions": ["4.3.1"]}, [made], data)
+    link = "[KAFKA-14055](scenarios/museum-marker-compacted.md)"
+    assert f"| {link} | 3.0.1 has it: 2 of 3 | 3.0.2 has it not: not run |" in text
+    assert f"| {link} | 0.10.2.2 has it not: cannot be run | 0.11.0.0 has it: not run |" in text
+    both = museum.page({"versions": ["4.3.1"]}, [of(get_scenario("museum-late-produce"))], {})
+    assert "3.5.2 has it: 3.5.2-zk not run, 3.5.2-kraft not run" in both
 
 
 def test_what_cannot_be_told_is_left_out_and_named(runs: list[RunDir], tmp_path: Path) -> None:
