@@ -38,6 +38,9 @@ SPARE_NS: Final = 50_000_000_000
 TIME_OUT: Final = "transaction.timeout.ms"
 TIME_OUT_MS: Final = 60_000
 """The default of producers; Kafka Streams' own is shorter (KIP-98, KIP-447)."""
+LONGEST: Final = "transaction.max.timeout.ms"
+LONGEST_MS: Final = 900_000
+"""Its default: brokers refuse producers that ask for more (KIP-98)."""
 
 
 @anomaly("stuck-last-stable-offset", source="KIP-98; KIP-890", basis=Basis.KIP, reads=(CLUSTER, SETTINGS))
@@ -85,7 +88,7 @@ def _all_ended_ns(run_state: RunState, run: RunRecord) -> int | None:
             continue
         if process.name not in gone or clocks_were_set:
             return None
-        timed_out_ns = gone[process.name] + _time_out_ns(process)
+        timed_out_ns = gone[process.name] + _time_out_ns(run, process)
         ended_ns = max(ended_ns, max(timed_out_ns, calm_ns) + within_ns)
     return ended_ns
 
@@ -106,7 +109,13 @@ def _has_transactions(process: ProcessRecord) -> bool:
     )
 
 
-def _time_out_ns(process: ProcessRecord) -> int:
-    """After how long the coordinator ends a transaction of this client."""
-    stated = [int(value) for name, value in process.settings.items() if name.endswith(TIME_OUT) and value.isdigit()]
+def _time_out_ns(run: RunRecord, process: ProcessRecord) -> int:
+    """After how long the coordinator ends a transaction of this client: of one of the user's own that does not say, the
+    longest that brokers take.
+    """
+    settings = process.settings
+    if run.own_client is not None and run.is_own_client(process):
+        longest = {TIME_OUT: run.settings.get(LONGEST, str(LONGEST_MS))}
+        settings = {**longest, **run.own_client.defaults, **settings}
+    stated = [int(value) for name, value in settings.items() if name.endswith(TIME_OUT) and value.isdigit()]
     return max([TIME_OUT_MS, *stated]) * 1_000_000

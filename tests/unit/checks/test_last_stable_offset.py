@@ -29,10 +29,14 @@ def step(phase: TransactionPhase, at_s: int, outcome: Outcome = "ok", process: s
 
 
 def found(
-    *events: Event, processes: tuple[dict[str, Any], ...] = (CLIENT,), kafka: str = "2.4.1", **settings: str
+    *events: Event,
+    processes: tuple[dict[str, Any], ...] = (CLIENT,),
+    kafka: str = "2.4.1",
+    own_client: dict[str, Any] | None = None,
+    **settings: Any,
 ) -> list[dict[str, Any]]:
     topics = [{"name": "t", "partitions": {"0": [1, 2]}}]
-    told = {"processes": processes, "topics": topics, "kafka": kafka, "settings": settings}
+    told = {"processes": processes, "topics": topics, "kafka": kafka, "settings": settings, "own_client": own_client}
     return stuck_last_stable_offset(RunState(events), run_record(told))
 
 
@@ -132,6 +136,19 @@ def test_a_transaction_that_hangs_when_its_client_is_long_gone(process: dict[str
 def test_a_longer_time_out_is_waited_for() -> None:
     longer = {"name": "processor-1", "settings": {"transactional.id": "a", "transaction.timeout.ms": "90000"}}
     assert found(ENDED, *HANGS, processes=(longer,)) == []
+
+
+def test_a_client_of_the_users_own_may_wait_as_long_as_brokers_let_it_unless_it_says() -> None:
+    silent = {"name": "mine", "version": "1", "command": "./mine", "can": ["produce"]}
+    process = {"name": "processor-1", "settings": {"transactional.id": "a"}}
+    assert found(ENDED, *HANGS, processes=(process,), own_client=silent) == []
+    after_s = 100 + 900 + 60 + 50
+    late = (ends(1, 6, after_s + 5), ends(1, 6, after_s + 26))
+    assert len(found(ENDED, *late, processes=(process,), own_client=silent)) == 1
+    longest: dict[str, Any] = {"transaction.max.timeout.ms": "60000"}
+    assert len(found(ENDED, *HANGS, processes=(process,), own_client=silent, **longest)) == 1
+    says = silent | {"defaults": {"transaction.timeout.ms": "60000"}}
+    assert len(found(ENDED, *HANGS, processes=(process,), own_client=says)) == 1
 
 
 def test_what_a_killed_client_has_left_open_or_unknown_is_ended_by_the_coordinator() -> None:
