@@ -8,17 +8,21 @@ when: it is None there, and what depends on it is permitted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from checks.claims.basis import session_ms
+from checks.claims.basis import protocol_of, session_ms
 from checks.disturbances import within_reach
 from checks.processed_again import limits_of, outputs_of, reason_of
 from checks.settings import min_insync_bounds, releases_of_controller, unclean_elections_on
 from evidence.borders import (
+    ASKS_CONTROLLER,
     ELIGIBLE_LEADERS_SUPPORTED,
     GROUPS_OUTLIVE_MEMBERS,
     HIGH_WATERMARK_NEEDS_MIN_ISR,
+    HIGH_WATERMARK_WAITS_FOR_LIVING,
+    HIGH_WATERMARK_WAITS_TO_JOIN,
+    ISR_SHRINK_RAISES,
     LEADER_EPOCHS,
     java_is_idempotent_by_default,
 )
@@ -63,8 +67,10 @@ RETRY_BACKOFF_MS: Final = 100
 """The default of retry.backoff.ms, of Java clients, the Scala producer and librdkafka."""
 REQUEST_MS: Final = 30_000
 """The default of request.timeout.ms, of Java clients and librdkafka."""
-SESSION_MS: Final = 30_000
-"""The default of session.timeout.ms of consumers before 0.10.1 (KIP-62)."""
+SESSION_MS: Final = 10_000
+"""The shortest default of session.timeout.ms of consumers that tell their generation (KIP-735: 45 s since)."""
+HEARTBEAT_MS: Final = 3_000
+"""The default of heartbeat.interval.ms, of Java clients and librdkafka. Sessions count from the last heartbeat."""
 LEAST_BACKOFF: Final = 0.8
 """Clients may wait for so much of it (KIP-580: a jitter of 20 %; librdkafka 2.3 and later likewise)."""
 IDEMPOTENCE: Final = "enable.idempotence"
@@ -363,9 +369,11 @@ def above_high_watermark(run: RunRecord, finding: Finding, run_state: RunState |
         offset = held.get(broker(state.leader))
         if row.acks in (-1, None) or offset is None or end is None or offset < end:
             return None
-        # Once all who are in sync have it the high watermark is beyond, unless these are too few.
-        if all(held.get(node) is not None for node in map(broker, state.isr)) and not _too_few(
-            run, run_state, finding.where, final.begun_ns
+        # Once all who are in sync have it the high watermark is beyond, unless these are too few, or not all replicas.
+        if (
+            all(held.get(node) is not None for node in map(broker, state.isr))
+            and not _too_few(run, run_state, finding.where, final.begun_ns)
+            and not _short_isr_holds_back(run, run_state, finding.where, final.begun_ns, held)
         ):
             return None
     return "the leader has it above its high watermark, of which acks other than all say nothing"
@@ -379,6 +387,24 @@ def _too_few(run: RunRecord, run_state: RunState, where: TopicPartition, at_ns: 
     return state is not None and len(state.isr) < min_insync_bounds(run, run_state, where, at_ns)[1]
 
 
+def _short_isr_holds_back(
+    run: RunRecord, run_state: RunState, where: TopicPartition, at_ns: int, held: Mapping[str, int | None]
+) -> bool:
+    """Whether the high watermark may have stayed when the ISR shrank, until something else is written.
+
+    A leader that asks the controller tries to raise it too early (KAFKA-13091). From 0.10.2 to 3.5 a leader also waits
+    for others that have lately caught up (KAFKA-4485). One that has died had done so when the controller took it out of
+    the ISR, and the leader does not look again by itself.
+    """
+    state = run_state.state_at(*where, at_ns)
+    others = [broker(one) for one in run.assignment.get(where, ()) if state is not None and one not in state.isr]
+    release = numbers(run.kafka)
+    if others and protocol_of(run) >= ASKS_CONTROLLER.release and release < ISR_SHRINK_RAISES.release:
+        return True
+    dead = [node for node in others if held.get(node) is None and not run_state.alive_at(node, at_ns)]
+    return bool(dead) and HIGH_WATERMARK_WAITS_TO_JOIN.release <= release < HIGH_WATERMARK_WAITS_FOR_LIVING.release
+
+
 def group_forgotten(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """The coordinator forgets a group without members at once, before groups outlived them (KAFKA-2720, 0.10.1). The
     first owner gave the partition back, or was killed and its session has ended: who comes next may begin with the same
@@ -386,13 +412,15 @@ def group_forgotten(run: RunRecord, finding: Finding, run_state: RunState | None
     """
     if numbers(run.kafka) >= GROUPS_OUTLIVE_MEMBERS.release or run_state is None:
         return None
-    killed = {name: fact.whole_ns for fact, _ in run_state.proved(KillClientProof) for name in fact.nodes}
+    killed = {name: fact.inject_ns for fact, _ in run_state.proved(KillClientProof) for name in fact.nodes}
     settings = {process.name: process.settings for process in run.processes}
     for row in finding.evidence:
         owners, given_ns = row.detail.get("owners", ("",)), row.detail.get("given_ns", (0, 0))
-        session_ms = _number(settings.get(str(owners[0]), {}), SESSION_MS, "session.timeout.ms")
+        own = settings.get(str(owners[0]), {})
+        session_ms = _number(own, SESSION_MS, "session.timeout.ms")
+        left_ms = max(0, session_ms - _number(own, HEARTBEAT_MS, "heartbeat.interval.ms"))
         gone_ns = killed.get(str(owners[0]), NEVER_NS)
-        if row.detail.get("given_back_ns") is None and given_ns[1] < gone_ns + session_ms * 1_000_000:
+        if row.detail.get("given_back_ns") is None and given_ns[1] < gone_ns + left_ms * 1_000_000:
             return None
     return "a group without members is forgotten, and begins with generation 1 again"
 

@@ -226,6 +226,12 @@ HIGH_WATERMARK_WAITS_TO_JOIN: Final = Border(
     Side("0.10.1.1", "Partition.maybeIncrementLeaderHW: the least log end of inSyncReplicas"),
     Side("0.10.2.0", "Partition.maybeIncrementLeaderHW: of these and of replicas that have lately caught up"),
 )
+HIGH_WATERMARK_WAITS_FOR_LIVING: Final = Border(
+    "3.6",
+    "KAFKA-15021",
+    Side("3.5.2", "Partition.maybeIncrementLeaderHW waits for replicas that have lately caught up, dead or not"),
+    Side("3.6.0", "Partition.maybeIncrementLeaderHW: shouldWaitForReplicaToJoinIsr asks isReplicaIsrEligible"),
+)
 HIGH_WATERMARK_NEEDS_MIN_ISR: Final = Border(
     "3.7",
     "KAFKA-15583",
@@ -677,6 +683,12 @@ CONNECT_FILES_GONE: Final = Border(
 """Kafka's own connectors for files of the releases before do not run on workers, for want of a class that they call.
 Those of 4.4.0 cannot be had: connect-file 4.4.0 is not where its other artifacts are.
 """
+CONNECT_SINK_WOKEN: Final = Border(
+    "2.7",
+    "KAFKA-10240",
+    Side("2.6.3", "WorkerSinkTask.execute does not catch the WakeupException of a commit while it is stopped"),
+    Side("2.7.0", "WorkerSinkTask.execute catches the WakeupException of a commit while it is stopped"),
+)
 CONNECT_EXACTLY_ONCE: Final = Border(
     "3.4",
     "KIP-618",

@@ -4,7 +4,8 @@ With KRaft the controller decides both, in one log that is read whole. It takes 
 in the same batch, refuses those that are fenced to whoever asks (INELIGIBLE_REPLICA), and elects none of them
 (ClusterControlManager.isActive). With ZooKeeper the controller takes a broker whose session is over out of each ISR,
 but a leader that hears it fetch may take it in again. So there a broker is dead if its process is down as well, and has
-been for some seconds, for what was on its way may come after.
+been for some seconds, for what was on its way may come after. Before 2.3 a new controller leaves followers that were
+dead before it to their leader (KAFKA-3143), which misses them only by their lag: from 2.1 on, never without records.
 
 The last member stays in an ISR although it is dead. Then nobody leads.
 """
@@ -16,27 +17,30 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checks.anomalies.availability import LIMIT_NS, calm_since, down, gone, ruled, well_since
-from checks.anomaly import CLUSTER, anomaly
+from checks.anomaly import CLUSTER, SETTINGS, anomaly
 from checks.claims.spontaneous import SETTLED_NS
+from checks.settings import releases_of_controller
 from evidence.basis import Basis
+from evidence.borders import CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS
 from evidence.events import NO_LEADER, Partition
 from evidence.nodes import broker
 from evidence.records import TopicPartition
+from evidence.run import RunRecord
 from evidence.run_state import ALIVE, DOWN, PartitionInterval, RunState
-from evidence.spans import Span, common
+from evidence.spans import NEVER_NS, Span, common
 
 Evidence = dict[str, Any]
 
 FENCED: Final = "KIP-841 (fenced replicas are not in the ISR, and do not lead); KIP-903"
 
 
-@anomaly("dead-replica-in-isr", source=FENCED, basis=Basis.KIP, reads=(CLUSTER,))
-def dead_replica_in_isr(run_state: RunState) -> list[Evidence]:
+@anomaly("dead-replica-in-isr", source=FENCED, basis=Basis.KIP, reads=(CLUSTER, SETTINGS))
+def dead_replica_in_isr(run_state: RunState, run: RunRecord) -> list[Evidence]:
     """A broker that the cluster took for dead joined an ISR, or stayed in one.
 
     With KRaft it was fenced; with ZooKeeper it was not registered, and its process was down. One that stays is found if
     another led, registered and up, for 45 s in which there was a controller, and no fault lasted anywhere but that
-    death.
+    death. Before 2.3 that controller was in office before the death.
     """
     joined = (
         _row((after.topic, after.partition), after.at_ns, number, after.leader, after.isr)
@@ -44,7 +48,7 @@ def dead_replica_in_isr(run_state: RunState) -> list[Evidence]:
         for number in sorted(set(after.isr) - set(before.isr))
         if _dead(run_state, after, number)
     )
-    return [*joined, *_stayed(run_state)]
+    return [*joined, *_stayed(run_state, run)]
 
 
 @anomaly("dead-replica-elected", source=FENCED, basis=Basis.KIP, reads=(CLUSTER,))
@@ -79,13 +83,13 @@ def _dead(run_state: RunState, state: Partition, number: int) -> bool:
     return ended and at_ns - max(*dead, died_ns or 0) >= SETTLED_NS
 
 
-def _stayed(run_state: RunState) -> Iterator[Evidence]:
+def _stayed(run_state: RunState, run: RunRecord) -> Iterator[Evidence]:
     for where, states in run_state.partitions.items():
         kraft = run_state.states[where][0].source == "kraft"
         for state in states:
             for number in sorted(set(state.isr) - {state.leader}):
                 for span in _dead_in(run_state, broker(number), state, kraft=kraft):
-                    stayed_ns = _stays_ns(run_state, state.leader, broker(number), *span)
+                    stayed_ns = _stays_ns(run_state, run, state.leader, broker(number), span)
                     if stayed_ns >= LIMIT_NS:
                         row = _row(where, span[0], number, state.leader, state.isr)
                         yield row | {"stayed_ms": round(stayed_ns / 1e6)}
@@ -97,19 +101,31 @@ def _dead_in(run_state: RunState, node: str, state: PartitionInterval, *, kraft:
     return spans if kraft else common(spans, down(run_state, node))
 
 
-def _stays_ns(run_state: RunState, leader: int, node: str, begin_ns: int, end_ns: int) -> int:
+def _stays_ns(run_state: RunState, run: RunRecord, leader: int, node: str, span: Span) -> int:
     """For how long, in this time and under one controller, a dead broker could have been taken out of the ISR; 0 if it
     could not.
     """
     if leader == NO_LEADER:
         return 0
     longest_ns = 0
-    for since_ns, until_ns in ruled(run_state, (begin_ns, end_ns), node):
+    for since_ns, until_ns in ruled(run_state, span, node):
         at_ns = until_ns - 1
         leads_ns = well_since(run_state, broker(leader), at_ns)
-        if leads_ns is not None:
+        if leads_ns is not None and not _left_to_leader(run_state, run, node, at_ns):
             longest_ns = max(longest_ns, at_ns - max(since_ns, leads_ns, calm_since(run_state, at_ns, node)))
     return longest_ns
+
+
+def _left_to_leader(run_state: RunState, run: RunRecord, node: str, at_ns: int) -> bool:
+    """Whether the controller at a time leaves a broker that was dead when it took office to the leaders."""
+    office = run_state.controller_at(at_ns)
+    died_ns = max((begin_ns for begin_ns, _ in gone(run_state, node) if begin_ns <= at_ns), default=NEVER_NS)
+    releases = releases_of_controller(run, run_state, at_ns)
+    return (
+        office is not None
+        and office.begin_ns > died_ns
+        and min(releases) < CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS.release
+    )
 
 
 def _row(where: TopicPartition, at_ns: int, number: int, leader: int, isr: tuple[int, ...]) -> Evidence:

@@ -62,19 +62,27 @@ def two_owners(view: PartitionView) -> Rows:
     for step in view.members:
         if step.kind == schema.REVOKE:
             given_back[step.process] = step.completed_ns
-        elif step.kind == schema.ASSIGN and step.generation != NO_GENERATION:
-            first = owners.setdefault((step.of.group, step.generation), step)
-            if first.process != step.process and not (step.of.instance and step.of.instance == first.of.instance):
-                rows.append(
-                    {
-                        "group": step.of.group,
-                        "generation": step.generation,
-                        "owners": [first.process, step.process],
-                        "given_ns": [first.completed_ns, step.completed_ns],
-                        "given_back_ns": given_back.get(first.process),
-                    }
-                )
+        elif step.kind == schema.ASSIGN:
+            given_back.pop(step.process, None)
+            rows += _second_owner(step, owners, given_back)
     return Rows(rows[:EVIDENCE_LIMIT], total=len(rows))
+
+
+def _second_owner(
+    step: MemberStep, owners: dict[tuple[str, int], MemberStep], given_back: Mapping[str, int]
+) -> Iterator[Evidence]:
+    """The row of a member that is given what another one was given in that generation. `owners` keeps who was first."""
+    if step.generation == NO_GENERATION:
+        return
+    first = owners.setdefault((step.of.group, step.generation), step)
+    if first.process != step.process and not (step.of.instance and step.of.instance == first.of.instance):
+        yield {
+            "group": step.of.group,
+            "generation": step.generation,
+            "owners": [first.process, step.process],
+            "given_ns": [first.completed_ns, step.completed_ns],
+            "given_back_ns": given_back.get(first.process),
+        }
 
 
 def without_ownerships(files: GroupFiles) -> bool:

@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing, contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from evidence.borders import CONNECT_SINK_WOKEN
 from evidence.errors import WaitTimeout
 from harness.cluster.librdkafka import client_settings, consumer, is_end, place, refusals
 from harness.polling import poll
@@ -56,6 +57,7 @@ class Connectors:
 
     def __init__(self, parts: Parts, sequence_log: SequenceLog, clients: Clients) -> None:
         self._sequence_log, self._starter = sequence_log, clients
+        self._sinks_are_woken = parts.version.release < CONNECT_SINK_WOKEN.release
         self._reader_of_all: dict[str, Any] = {
             "group.id": "connect-reader",
             "enable.auto.commit": False,
@@ -148,7 +150,8 @@ class Connectors:
         """What a worker says of a connector's task. One that was not fenced is restarted, by the call that says so in
         the task's state at once (KIP-745, 3.0).
         """
-        task = task_of(worker.ask("GET", f"/connectors/{connector}/status"))
+        woken = self._sinks_are_woken and connector == SINK
+        task = task_of(worker.ask("GET", f"/connectors/{connector}/status"), woken=woken)
         if task is not None and task.not_fenced:
             worker.ask("POST", f"/connectors/{connector}/restart?includeTasks=true&onlyFailed=true")
             self._sequence_log.note(f"the failed task of {connector} is restarted: {task.not_fenced}")

@@ -121,11 +121,11 @@ class Task:
     """Why it has failed before it began, if that is for want of fencing; else ""."""
 
 
-def task_of(status: Mapping[str, Any]) -> Task | None:
+def task_of(status: Mapping[str, Any], *, woken: bool = False) -> Task | None:
     """The task of a connector by its status; None if it has none yet.
 
-    A sink's task that is stopped for a rebalance while it commits says that it has failed, in releases without
-    KAFKA-10240. It was woken up, and is started again when the rebalance is over.
+    Before 2.7 a sink's task that is stopped for a rebalance while it commits says that it has failed (KAFKA-10240). It
+    was woken up, and is started again when the rebalance is over. `woken` is whether that may be.
 
     A source's task with exactly.once.source.support fails if nobody fences its predecessors, which may still write. It
     stays so until somebody restarts it (KIP-618).
@@ -139,7 +139,7 @@ def task_of(status: Mapping[str, Any]) -> Task | None:
     for what, one in (("connector", status.get("connector", {})), *(("task", task) for task in tasks)):
         if one.get("state") == FAILED:
             said = _failure(one)
-            if WOKEN in said or (what == "task" and _not_fenced(one)):
+            if what == "task" and ((woken and WOKEN in said) or _not_fenced(one)):
                 continue
             raise HarnessError(f"the {what} {status.get('name', '')} has failed on {one.get('worker_id')}: {said}")
     if not tasks:

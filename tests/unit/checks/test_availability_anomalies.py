@@ -870,14 +870,19 @@ def test_all_replicas_are_enough_from_3_7_on(kafka: str, accused: bool) -> None:
 
 
 def above(
-    acks: int, *, holders: tuple[str, ...] = ("broker-1",), offset: int = 5, end: int = 5, isr: tuple[int, ...] = (1, 2)
+    acks: int,
+    *events: Event,
+    holders: tuple[str, ...] = ("broker-1",),
+    offset: int = 5,
+    end: int = 5,
+    isr: tuple[int, ...] = (1, 2),
 ) -> tuple[Finding, RunState]:
     """A record that the final read did not find, and which replicas hold it at the end; broker 1 leads."""
     final = at(20 * SECOND, Moment(name="07-final", begun_ns=19 * SECOND))
     holdings = {"07-final": {"broker-1": None, "broker-2": None} | dict.fromkeys(holders, offset)}
     row = Row(acks=acks, offset=offset, holdings=holdings, detail={"final_offset": end})
     finding = Finding(anomaly="lost-write", topic="t", partition=0, count=1, evidence=(row,))
-    return finding, run_state_of(*well("broker-1", "broker-2"), stated(2, 1, isr), final)
+    return finding, run_state_of(*well("broker-1", "broker-2"), stated(2, 1, isr), *events, final)
 
 
 def test_a_record_above_the_high_watermark_is_not_lost_if_acks_did_not_wait_for_it() -> None:
@@ -898,6 +903,29 @@ def test_from_3_7_on_a_small_isr_holds_the_high_watermark_back(kafka: str, least
     plan = {"name": "t", "partitions": {"0": [1, 2]}, "settings": {"min.insync.replicas": least}}
     finding, state = above(1, isr=(1,))
     assert (permitted(run_record({"kafka": kafka, "topics": [plan]}), finding, state) is not None) == allowed
+
+
+GONE = at(3 * SECOND, Broker(source="kraft", node="broker-2", state="fenced"))
+
+
+@pytest.mark.parametrize(
+    ("kafka", "events", "allowed"),
+    [
+        ("0.10.1.1", [GONE], False),
+        ("0.10.2.2", [GONE], True),
+        ("0.10.2.2", [], False),
+        ("2.7.0", [], True),
+        ("3.0.2", [], True),
+        ("3.1.0", [], False),
+        ("3.5.2", [GONE], True),
+        ("3.6.0", [GONE], False),
+    ],
+)
+def test_when_the_isr_shrinks_the_high_watermark_may_stay(kafka: str, events: list[Event], allowed: bool) -> None:
+    """For one that is dead and was in sync lately (KAFKA-4485), or since it is raised too early (KAFKA-13091)."""
+    topics = [{"name": "t", "partitions": {"0": [1, 2]}}]
+    finding, state = above(1, *events, isr=(1,))
+    assert (permitted(run_record({"kafka": kafka, "topics": topics}), finding, state) is not None) == allowed
 
 
 def test_what_is_needed_to_call_a_record_that_was_not_read_kept() -> None:

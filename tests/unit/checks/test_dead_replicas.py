@@ -9,6 +9,7 @@ import pytest
 from checks.anomalies.dead_replicas import dead_replica_elected, dead_replica_in_isr
 from evidence.events import Broker, Event, Moment, Partition
 from evidence.run_state import RunState
+from tests.records import run_record
 from tests.unit.checks.test_availability_anomalies import LONG_S, SECOND, docker, fault, run_state_of, still, well
 from tests.unit.checks.test_spontaneous import led, office, registered
 from tests.unit.timelines import at
@@ -33,15 +34,19 @@ def seen(*events: Event, until_s: float = 24 + LONG_S) -> RunState:
     return run_state_of(*UP, CREATED, *events, at_end(until_s))
 
 
-def found(state: RunState) -> list[str]:
+def in_isr(state: RunState, kafka: str = "4.3.1") -> list[dict[str, Any]]:
+    return dead_replica_in_isr(state, run_record({"kafka": kafka}))
+
+
+def found(state: RunState, kafka: str = "4.3.1") -> list[str]:
     """What is found: stayed, joined or elected, and of which broker."""
-    isr = [("stayed" if "stayed_ms" in row else "joined") + row["node"][-2:] for row in dead_replica_in_isr(state)]
+    isr = [("stayed" if "stayed_ms" in row else "joined") + row["node"][-2:] for row in in_isr(state, kafka)]
     return isr + ["elected" + row["node"][-2:] for row in dead_replica_elected(state)]
 
 
 def test_a_fenced_broker_that_stays_in_the_isr() -> None:
     assert found(seen(*KILLED, FENCED)) == ["stayed-3"]
-    (row,) = dead_replica_in_isr(seen(*KILLED, FENCED))
+    (row,) = in_isr(seen(*KILLED, FENCED))
     assert (row["topic"], row["partition"], row["node"], row["leader"]) == ("t", 0, "broker-3", 1)
     assert (row["isr"], row["stayed_ms"]) == ([1, 2, 3], LONG_S * 1000)
     # Also if it is back before the end.
@@ -136,3 +141,13 @@ def test_with_zookeeper_a_leader_may_hear_whoever_has_no_session() -> None:
     assert found(in_zookeeper(*shrunk, *joined, down=False)) == []
     # What the leader had heard may be written when it is dead.
     assert found(in_zookeeper(*shrunk, zk(28, 1, (1, 2, 3)), zk(29, 1, (1, 2)))) == []
+
+
+def test_before_2_3_a_new_controller_leaves_the_dead_to_their_leader() -> None:
+    begun, after = zk(2, 1, (1, 2, 3)), office(25, "broker-2", 3)
+    offices = [office(0.5, "broker-3", 1), office(24, None, 2), after]
+    late = in_zookeeper(begun, *offices, at_end(26 + LONG_S))
+    assert found(late, "2.2.2") == []
+    assert found(late, "2.3.0") == ["stayed-3"]
+    in_office = in_zookeeper(begun, office(0.5, "broker-2", 1))
+    assert found(in_office, "2.2.2") == ["stayed-3"]

@@ -171,7 +171,7 @@ def test_from_2_5_on_coordinators_look_every_ten_seconds() -> None:
     early = (ends(1, 6, SWEPT_S - 45), ends(1, 6, SWEPT_S - 24))
     assert found(ENDED, *early, processes=(APPLICATION,)) == []
     assert len(found(ENDED, *early, processes=(APPLICATION,), kafka="2.5.0")) == 1
-    interval = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
+    interval: dict[str, Any] = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
     assert len(found(ENDED, *early, processes=(APPLICATION,), **interval)) == 1
 
 

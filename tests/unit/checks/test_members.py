@@ -76,10 +76,23 @@ def killed(process: str, at_s: int) -> list[Event]:
         ("4.3.1", [lost("slow", 5)], [], False),
         ("0.10.0.1", [], [], False),
         ("0.10.0.1", [], killed("slow", 1), True),
-        ("0.10.0.1", [], killed("slow", 3), False),
+        ("0.10.0.1", [], killed("slow", 5), True),
+        ("0.10.0.1", [], killed("slow", 6), False),
+        ("0.10.0.1", [lost("slow", 5), given("slow", 10, 2)], [], False),
         ("0.10.0.1", [], killed("other", 1), False),
     ],
-    ids=["given back", "0.9", "0.10.1", "4.3", "alive", "killed", "its session lasts", "another one killed"],
+    ids=[
+        "given back",
+        "0.9",
+        "0.10.1",
+        "4.3",
+        "alive",
+        "killed",
+        "its last heartbeat was before",
+        "its session lasts",
+        "given to it again",
+        "another one killed",
+    ],
 )
 def test_before_0_10_1_a_group_without_members_is_forgotten(
     kafka: str, rows: list[Row], events: list[Event], forgotten: bool
@@ -89,6 +102,14 @@ def test_before_0_10_1_a_group_without_members_is_forgotten(
     run = run_record({"kafka": kafka, "processes": (SLOW,)})
     assert (excuses.group_forgotten(run, finding, RunState(tuple(events))) is not None) == forgotten
     assert excuses.group_forgotten(run, finding) is None
+
+
+def test_what_was_given_back_in_an_earlier_generation_excuses_nothing() -> None:
+    rows = given("slow", 0, 1), lost("slow", 5), given("slow", 10, 2), given("other", 8 * SECOND, 2)
+    found_rows = two_owners(view(*rows))
+    assert [row["given_back_ns"] for row in found_rows] == [None]
+    run = run_record({"kafka": "0.10.0.1", "processes": (SLOW,)})
+    assert excuses.group_forgotten(run, found("two-owners", ("t", 0), list(found_rows)), RunState(())) is None
 
 
 OVERTAKEN = (given("slow", 0), committed("slow", 5, 10), given("other", 100), committed("other", 10, 110))

@@ -102,7 +102,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connector
     monkeypatch.setattr(connectors, "AGAIN_S", 0.001)
     monkeypatch.setattr(connectors, "ASK_S", 0.05)
     parts: Any = SimpleNamespace(
-        cluster=SimpleNamespace(bootstrap="10.0.0.11:9092"), version=SimpleNamespace(client_settings={})
+        cluster=SimpleNamespace(bootstrap="10.0.0.11:9092"),
+        version=SimpleNamespace(client_settings={}, release=(4, 3, 1)),
     )
     with Timeline(tmp_path / "timeline.jsonl") as timeline:
         yield Connectors(parts, SequenceLog(timeline), cast("Any", None))

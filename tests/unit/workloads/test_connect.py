@@ -129,11 +129,13 @@ def test_what_has_failed_without_a_word_is_told_too() -> None:
         task_of(status(task="FAILED"))
 
 
-def test_a_task_that_was_woken_up_in_its_commit_is_stopped_and_has_not_failed() -> None:
+def test_a_task_that_was_woken_up_in_its_commit_is_stopped_and_has_not_failed_before_2_7() -> None:
     woken = status(task="FAILED", trace="org.apache.kafka.common.errors.WakeupException\n\tat a.b")
-    task = task_of(woken)
+    task = task_of(woken, woken=True)
     assert task is not None
     assert task.state == "FAILED"
+    with pytest.raises(HarnessError, match="WakeupException"):
+        task_of(woken)
 
 
 def test_the_last_position_counts() -> None:
