@@ -8,33 +8,31 @@ when: it is None there, and what depends on it is permitted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from checks.claims.basis import protocol_of, session_ms
+from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
 from checks.processed_again import limits_of, outputs_of, reason_of
-from checks.settings import min_insync_bounds, releases_of_controller, unclean_elections_on
+from checks.settings import HEARD_NS, min_insync_bounds, releases_of_controller, unclean_elections_on
 from evidence.borders import (
     ASKS_CONTROLLER,
     ELIGIBLE_LEADERS_SUPPORTED,
     GROUPS_OUTLIVE_MEMBERS,
     HIGH_WATERMARK_NEEDS_MIN_ISR,
-    HIGH_WATERMARK_WAITS_FOR_LIVING,
-    HIGH_WATERMARK_WAITS_TO_JOIN,
     ISR_SHRINK_RAISES,
     LEADER_EPOCHS,
     java_is_idempotent_by_default,
 )
 from evidence.events import NO_LEADER, Broker, Container, Log, Moment, Step, of
-from evidence.faults.clients import KillClientProof
+from evidence.faults.clients import FreezeClientProof, KillClientProof
 from evidence.findings import Finding, Row
-from evidence.node_releases import asks_by_epoch_at, speaks_epochs_at
+from evidence.node_releases import asks_by_epoch_at, protocol_at, release_at, speaks_epochs_at
 from evidence.nodes import broker
 from evidence.records import RecordId, TopicPartition
 from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
-from evidence.run_state import ALIVE, RunState
+from evidence.run_state import ALIVE, PartitionInterval, RunState
 from evidence.spans import NEVER_NS, Span, overlap
 
 UNLIMITED: Final = 2**31 - 1
@@ -369,11 +367,11 @@ def above_high_watermark(run: RunRecord, finding: Finding, run_state: RunState |
         offset = held.get(broker(state.leader))
         if row.acks in (-1, None) or offset is None or end is None or offset < end:
             return None
-        # Once all who are in sync have it the high watermark is beyond, unless these are too few, or not all replicas.
+        # Once all who are in sync have it the high watermark is beyond, unless these are too few, or were more.
         if (
             all(held.get(node) is not None for node in map(broker, state.isr))
             and not _too_few(run, run_state, finding.where, final.begun_ns)
-            and not _short_isr_holds_back(run, run_state, finding.where, final.begun_ns, held)
+            and not _shrink_holds_back(run, run_state, finding.where, state, row)
         ):
             return None
     return "the leader has it above its high watermark, of which acks other than all say nothing"
@@ -387,39 +385,44 @@ def _too_few(run: RunRecord, run_state: RunState, where: TopicPartition, at_ns: 
     return state is not None and len(state.isr) < min_insync_bounds(run, run_state, where, at_ns)[1]
 
 
-def _short_isr_holds_back(
-    run: RunRecord, run_state: RunState, where: TopicPartition, at_ns: int, held: Mapping[str, int | None]
+def _shrink_holds_back(
+    run: RunRecord, run_state: RunState, where: TopicPartition, state: PartitionInterval, row: Row
 ) -> bool:
-    """Whether the high watermark may have stayed when the ISR shrank, until something else is written.
+    """Whether the high watermark has stayed since the leader shrank the ISR, until something else is written: it looks
+    when it asks the controller, and not when that has answered (KAFKA-13091).
 
-    A leader that asks the controller tries to raise it too early (KAFKA-13091). From 0.10.2 to 3.5 a leader also waits
-    for others that have lately caught up (KAFKA-4485). One that has died had done so when the controller took it out of
-    the ISR, and the leader does not look again by itself.
+    Whoever begins to lead looks too. So only a change within one leader epoch counts, as with ZooKeeper: KRaft raises
+    the epoch with it (before 3.6, KAFKA-15021).
     """
-    state = run_state.state_at(*where, at_ns)
-    others = [broker(one) for one in run.assignment.get(where, ()) if state is not None and one not in state.isr]
-    release = numbers(run.kafka)
-    if others and protocol_of(run) >= ASKS_CONTROLLER.release and release < ISR_SHRINK_RAISES.release:
-        return True
-    dead = [node for node in others if held.get(node) is None and not run_state.alive_at(node, at_ns)]
-    return bool(dead) and HIGH_WATERMARK_WAITS_TO_JOIN.release <= release < HIGH_WATERMARK_WAITS_FOR_LIVING.release
+    leader, before = broker(state.leader), run_state.state_at(*where, state.begin_ns - 1)
+    return (
+        run.mode == "zookeeper"
+        and before is not None
+        and before.leader_epoch == state.leader_epoch
+        and set(before.isr) > set(state.isr)
+        and row.invoked_ns is not None
+        and row.invoked_ns <= state.begin_ns + HEARD_NS
+        and protocol_at(run, run_state, leader, state.begin_ns) >= ASKS_CONTROLLER.release
+        and numbers(release_at(run, run_state, leader, state.begin_ns)) < ISR_SHRINK_RAISES.release
+    )
 
 
 def group_forgotten(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """The coordinator forgets a group without members at once, before groups outlived them (KAFKA-2720, 0.10.1). The
-    first owner gave the partition back, or was killed and its session has ended: who comes next may begin with the same
-    generation again.
+    first owner gave the partition back, or was killed or stopped and its session has ended: who comes next may begin
+    with the same generation again.
     """
     if numbers(run.kafka) >= GROUPS_OUTLIVE_MEMBERS.release or run_state is None:
         return None
-    killed = {name: fact.inject_ns for fact, _ in run_state.proved(KillClientProof) for name in fact.nodes}
+    struck = [fact for kind in (FreezeClientProof, KillClientProof) for fact, _ in run_state.proved(kind)]
+    silent = {name: fact.inject_ns for fact in struck for name in fact.nodes}
     settings = {process.name: process.settings for process in run.processes}
     for row in finding.evidence:
         owners, given_ns = row.detail.get("owners", ("",)), row.detail.get("given_ns", (0, 0))
         own = settings.get(str(owners[0]), {})
         session_ms = _number(own, SESSION_MS, "session.timeout.ms")
         left_ms = max(0, session_ms - _number(own, HEARTBEAT_MS, "heartbeat.interval.ms"))
-        gone_ns = killed.get(str(owners[0]), NEVER_NS)
+        gone_ns = silent.get(str(owners[0]), NEVER_NS)
         if row.detail.get("given_back_ns") is None and given_ns[1] < gone_ns + left_ms * 1_000_000:
             return None
     return "a group without members is forgotten, and begins with generation 1 again"

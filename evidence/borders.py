@@ -226,12 +226,6 @@ HIGH_WATERMARK_WAITS_TO_JOIN: Final = Border(
     Side("0.10.1.1", "Partition.maybeIncrementLeaderHW: the least log end of inSyncReplicas"),
     Side("0.10.2.0", "Partition.maybeIncrementLeaderHW: of these and of replicas that have lately caught up"),
 )
-HIGH_WATERMARK_WAITS_FOR_LIVING: Final = Border(
-    "3.6",
-    "KAFKA-15021",
-    Side("3.5.2", "Partition.maybeIncrementLeaderHW waits for replicas that have lately caught up, dead or not"),
-    Side("3.6.0", "Partition.maybeIncrementLeaderHW: shouldWaitForReplicaToJoinIsr asks isReplicaIsrEligible"),
-)
 HIGH_WATERMARK_NEEDS_MIN_ISR: Final = Border(
     "3.7",
     "KAFKA-15583",
@@ -373,6 +367,13 @@ CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS: Final = Border(
     Side("2.2.2", "ReplicaStateMachine.startup makes live replicas online, and no other one offline"),
     Side("2.3.0", "ReplicaStateMachine.startup makes those on dead brokers OfflineReplica, so that they leave ISRs"),
 )
+LAGS_BEHIND_RECORDS: Final = Border(
+    "2.1",
+    "KAFKA-7152",
+    Side("2.0.1", "Partition.getOutOfSyncReplicas goes by lastCaughtUpTimeMs alone"),
+    Side("2.1.0", "Partition.getOutOfSyncReplicas: of those whose log end is not the leader's"),
+)
+"""From here on a leader leaves a follower in the ISR that lacks no record, however long it is dead."""
 TRUNCATIONS_THAT_CUT: Final = Border(
     "0.11",
     "KIP-101",

@@ -4,8 +4,11 @@ With KRaft the controller decides both, in one log that is read whole. It takes 
 in the same batch, refuses those that are fenced to whoever asks (INELIGIBLE_REPLICA), and elects none of them
 (ClusterControlManager.isActive). With ZooKeeper the controller takes a broker whose session is over out of each ISR,
 but a leader that hears it fetch may take it in again. So there a broker is dead if its process is down as well, and has
-been for some seconds, for what was on its way may come after. Before 2.3 a new controller leaves followers that were
-dead before it to their leader (KAFKA-3143), which misses them only by their lag: from 2.1 on, never without records.
+been for some seconds, for what was on its way may come after.
+
+Before 2.3 a new controller leaves followers that were dead before it to their leader (KAFKA-3143), which misses them by
+their lag: before 2.1 always, later only if they lack a record (KAFKA-7152). An election of a leader in place of a dead
+one leaves them out as well.
 
 The last member stays in an ISR although it is dead. Then nobody leads.
 """
@@ -18,13 +21,16 @@ from typing import Any, Final
 
 from checks.anomalies.availability import LIMIT_NS, calm_since, down, gone, ruled, well_since
 from checks.anomaly import CLUSTER, SETTINGS, anomaly
+from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
 from checks.claims.spontaneous import SETTLED_NS
 from checks.settings import releases_of_controller
 from evidence.basis import Basis
-from evidence.borders import CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS
+from evidence.borders import CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS, LAGS_BEHIND_RECORDS
 from evidence.events import NO_LEADER, Partition
+from evidence.node_releases import release_at
 from evidence.nodes import broker
 from evidence.records import TopicPartition
+from evidence.releases import numbers
 from evidence.run import RunRecord
 from evidence.run_state import ALIVE, DOWN, PartitionInterval, RunState
 from evidence.spans import NEVER_NS, Span, common
@@ -40,7 +46,7 @@ def dead_replica_in_isr(run_state: RunState, run: RunRecord) -> list[Evidence]:
 
     With KRaft it was fenced; with ZooKeeper it was not registered, and its process was down. One that stays is found if
     another led, registered and up, for 45 s in which there was a controller, and no fault lasted anywhere but that
-    death. Before 2.3 that controller was in office before the death.
+    death. Where it is left to its leader, that one has the time of its lag.
     """
     joined = (
         _row((after.topic, after.partition), after.at_ns, number, after.leader, after.isr)
@@ -89,8 +95,8 @@ def _stayed(run_state: RunState, run: RunRecord) -> Iterator[Evidence]:
         for state in states:
             for number in sorted(set(state.isr) - {state.leader}):
                 for span in _dead_in(run_state, broker(number), state, kraft=kraft):
-                    stayed_ns = _stays_ns(run_state, run, state.leader, broker(number), span)
-                    if stayed_ns >= LIMIT_NS:
+                    stayed_ns = _stays_ns(run_state, run, where, state.leader, broker(number), span)
+                    if stayed_ns:
                         row = _row(where, span[0], number, state.leader, state.isr)
                         yield row | {"stayed_ms": round(stayed_ns / 1e6)}
 
@@ -101,9 +107,9 @@ def _dead_in(run_state: RunState, node: str, state: PartitionInterval, *, kraft:
     return spans if kraft else common(spans, down(run_state, node))
 
 
-def _stays_ns(run_state: RunState, run: RunRecord, leader: int, node: str, span: Span) -> int:
+def _stays_ns(run_state: RunState, run: RunRecord, where: TopicPartition, leader: int, node: str, span: Span) -> int:
     """For how long, in this time and under one controller, a dead broker could have been taken out of the ISR; 0 if it
-    could not.
+    could not, or if that was not too long.
     """
     if leader == NO_LEADER:
         return 0
@@ -111,21 +117,44 @@ def _stays_ns(run_state: RunState, run: RunRecord, leader: int, node: str, span:
     for since_ns, until_ns in ruled(run_state, span, node):
         at_ns = until_ns - 1
         leads_ns = well_since(run_state, broker(leader), at_ns)
-        if leads_ns is not None and not _left_to_leader(run_state, run, node, at_ns):
-            longest_ns = max(longest_ns, at_ns - max(since_ns, leads_ns, calm_since(run_state, at_ns, node)))
+        if leads_ns is None:
+            continue
+        stays_ns = at_ns - max(since_ns, leads_ns, calm_since(run_state, at_ns, node))
+        left = _left_to_leader(run_state, run, where, node, at_ns)
+        if stays_ns >= (_lag_ns(run_state, run, broker(leader), at_ns) if left else LIMIT_NS):
+            longest_ns = max(longest_ns, stays_ns)
     return longest_ns
 
 
-def _left_to_leader(run_state: RunState, run: RunRecord, node: str, at_ns: int) -> bool:
-    """Whether the controller at a time leaves a broker that was dead when it took office to the leaders."""
+def _left_to_leader(run_state: RunState, run: RunRecord, where: TopicPartition, node: str, at_ns: int) -> bool:
+    """Whether the controller at a time leaves a broker to the leader, because it was dead before that took office.
+
+    A new controller reads who is there some moments after it took office. It takes the dead out where it elects a
+    leader in place of one that is gone.
+    """
     office = run_state.controller_at(at_ns)
     died_ns = max((begin_ns for begin_ns, _ in gone(run_state, node) if begin_ns <= at_ns), default=NEVER_NS)
-    releases = releases_of_controller(run, run_state, at_ns)
-    return (
-        office is not None
-        and office.begin_ns > died_ns
-        and min(releases) < CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS.release
+    if office is None or died_ns >= office.begin_ns + SETTLED_NS:
+        return False
+    elected = any(
+        after.leader_epoch > before.leader_epoch and not _led(run_state, before, after.at_ns)
+        for before, after in pairwise(run_state.states[where])
+        if office.begin_ns <= after.at_ns <= at_ns
     )
+    releases = releases_of_controller(run, run_state, at_ns)
+    return not elected and min(releases) < CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS.release
+
+
+def _led(run_state: RunState, state: Partition, at_ns: int) -> bool:
+    """Whether the leader of a state was still there at a time."""
+    return state.leader != NO_LEADER and run_state.alive_at(broker(state.leader), at_ns)
+
+
+def _lag_ns(run_state: RunState, run: RunRecord, leader: str, at_ns: int) -> int:
+    """After how long a leader has taken a dead follower out by its lag; never for sure from KAFKA-7152 on."""
+    if numbers(release_at(run, run_state, leader, at_ns)) >= LAGS_BEHIND_RECORDS.release:
+        return NEVER_NS
+    return max(LIMIT_NS, round((lag_time_ms(run) + check_period_ms(run) + ISR_TOLERANCE_MS) * 1e6))
 
 
 def _row(where: TopicPartition, at_ns: int, number: int, leader: int, isr: tuple[int, ...]) -> Evidence:

@@ -115,7 +115,7 @@ def _time_out_ns(run: RunRecord, process: ProcessRecord) -> int:
     """
     settings = process.settings
     if run.own_client is not None and run.is_own_client(process):
-        longest = {TIME_OUT: run.settings.get(LONGEST, str(LONGEST_MS))}
-        settings = {**longest, **run.own_client.defaults, **settings}
+        taken = [int(value) for name, value in run.settings.items() if name.rpartition(":")[2] == LONGEST]
+        settings = {TIME_OUT: str(max(taken, default=LONGEST_MS)), **run.own_client.defaults, **settings}
     stated = [int(value) for name, value in settings.items() if name.endswith(TIME_OUT) and value.isdigit()]
     return max([TIME_OUT_MS, *stated]) * 1_000_000

@@ -124,7 +124,7 @@ class Connectors:
 
     def worker_of_task(self, workers: Sequence[ConnectWorker], *, timeout_s: float = TASK_LIMIT_S) -> ConnectWorker:
         """Wait until the task of their connector runs on one of these workers, and return that one. A source's task
-        that has failed for want of fencing is restarted, as operators have to.
+        that has failed because nobody fenced it is restarted, as operators have to.
 
         Raises WaitTimeout if it does not in time; HarnessError, with Connect's own words, if connector or task has
         failed, and if a worker has ended.

@@ -9,6 +9,7 @@ scheduled.rebalance.max.delay.ms (KIP-415). With a delay of 0 the releases that 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -29,9 +30,9 @@ LINES: Final = "inputs.txt"
 RUNNING: Final = "RUNNING"
 FAILED: Final = "FAILED"
 WOKEN: Final = "org.apache.kafka.common.errors.WakeupException"
-NOT_FENCED: Final = ("zombie fencing", "forward REST request")
-"""What a failure says if the workers' leader could not fence the earlier producers of a source's tasks, or could not be
-asked to (DistributedHerder.doFenceZombieSourceTasks, RestClient.httpRequest)."""
+NOT_FENCED: Final = re.compile("[zZ]ombie ?(fencing|SourceTasks)")
+"""What a failure names if nobody fenced the earlier producers of a source's tasks: in words, or by the method
+that failed (DistributedHerder.fenceZombieSourceTasks). Workers ask their leader, which may be gone or busy."""
 JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
 TEXT: Final = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -118,7 +119,7 @@ class Task:
     """The address of its worker, such as "127.0.0.1:18083"."""
     state: str
     not_fenced: str = ""
-    """Why it has failed before it began, if that is for want of fencing; else ""."""
+    """Why it has failed before it began, if that is because nobody fenced its predecessors; else ""."""
 
 
 def task_of(status: Mapping[str, Any], *, woken: bool = False) -> Task | None:
@@ -153,9 +154,9 @@ def _failure(one: Mapping[str, Any]) -> str:
 
 
 def _not_fenced(task: Mapping[str, Any]) -> str:
-    """The same, if a task has failed for want of fencing; else ""."""
-    said = _failure(task)
-    return said if task.get("state") == FAILED and any(words in said for words in NOT_FENCED) else ""
+    """The same, if a task has failed because nobody fenced its predecessors; else ""."""
+    named = NOT_FENCED.search(str(task.get("trace", "")))
+    return _failure(task) if task.get("state") == FAILED and named else ""
 
 
 def position_of(records: Iterable[tuple[bytes | None, bytes | None]], connector: str, file: str) -> int:

@@ -143,11 +143,42 @@ def test_with_zookeeper_a_leader_may_hear_whoever_has_no_session() -> None:
     assert found(in_zookeeper(*shrunk, zk(28, 1, (1, 2, 3)), zk(29, 1, (1, 2)))) == []
 
 
+OFFICES = [office(0.5, "broker-3", 1), office(24, None, 2), office(25, "broker-2", 3)]
+BEGUN = zk(2, 1, (1, 2, 3))
+
+
+def after_controller(*events: Event, until_s: float = 26 + LONG_S) -> RunState:
+    """Broker 3 was the controller, and broker 2 is after it."""
+    return in_zookeeper(*OFFICES, *events, at_end(until_s))
+
+
 def test_before_2_3_a_new_controller_leaves_the_dead_to_their_leader() -> None:
-    begun, after = zk(2, 1, (1, 2, 3)), office(25, "broker-2", 3)
-    offices = [office(0.5, "broker-3", 1), office(24, None, 2), after]
-    late = in_zookeeper(begun, *offices, at_end(26 + LONG_S))
+    late = after_controller(BEGUN)
     assert found(late, "2.2.2") == []
     assert found(late, "2.3.0") == ["stayed-3"]
-    in_office = in_zookeeper(begun, office(0.5, "broker-2", 1))
-    assert found(in_office, "2.2.2") == ["stayed-3"]
+    assert found(in_zookeeper(BEGUN, office(0.5, "broker-2", 1)), "2.2.2") == ["stayed-3"]
+    # It reads who is there a moment after it took office, and what goes between is not told to it.
+    between = [office(0.5, "controller", 1), office(23.9, "broker-2", 3)]
+    assert found(in_zookeeper(BEGUN, *between), "2.2.2") == []
+
+
+def test_before_2_1_a_leader_misses_the_dead_by_their_lag_alone() -> None:
+    def in_time(kafka: str, lag_ms: str) -> bool:
+        run = run_record({"kafka": kafka, "mode": "zookeeper", "settings": {"replica.lag.time.max.ms": lag_ms}})
+        return dead_replica_in_isr(after_controller(BEGUN), run) == []
+
+    assert not in_time("2.0.1", "10000")
+    assert in_time("2.0.1", "60000")
+    assert in_time("2.1.0", "10000")
+
+
+def test_who_is_elected_for_a_dead_leader_has_no_dead_in_its_isr() -> None:
+    two_gone = [
+        docker(30, "broker-2", "die", 137),
+        at(34 * SECOND, Broker(source="zookeeper", node="broker-2", state="gone")),
+    ]
+    led_by_2, offices = zk(2, 2, (1, 2, 3)), [office(0.5, "broker-3", 1), office(25, "broker-1", 3)]
+    elected = in_zookeeper(led_by_2, *offices, *two_gone, zk(34, 1, (1, 3), 1), at_end(36 + LONG_S))
+    assert found(elected, "2.2.2") == ["stayed-3"]
+    preferred = in_zookeeper(led_by_2, *offices, zk(34, 1, (1, 2, 3), 1), at_end(36 + LONG_S))
+    assert found(preferred, "2.2.2") == []

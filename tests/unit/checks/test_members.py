@@ -59,11 +59,9 @@ SECOND = 10**9
 SLOW = {"name": "slow", "kind": "processor", "settings": {"session.timeout.ms": "6000"}}
 
 
-def killed(process: str, at_s: int) -> list[Event]:
-    fault = Fault(
-        fault_kind="kill-client", id=process, phase="inject", target=Target(node=process), description="", proof=None
-    )
-    verified = structs.replace(fault, phase="verified", proof=proof("kill-client"))
+def killed(process: str, at_s: int, kind: str = "kill-client") -> list[Event]:
+    fault = Fault(fault_kind=kind, id=process, phase="inject", target=Target(node=process), description="", proof=None)
+    verified = structs.replace(fault, phase="verified", proof=proof(kind))
     return [at(at_s * SECOND, one) for one in (fault, verified)]
 
 
@@ -78,6 +76,7 @@ def killed(process: str, at_s: int) -> list[Event]:
         ("0.10.0.1", [], killed("slow", 1), True),
         ("0.10.0.1", [], killed("slow", 5), True),
         ("0.10.0.1", [], killed("slow", 6), False),
+        ("0.10.0.1", [], killed("slow", 1, "freeze-client"), True),
         ("0.10.0.1", [lost("slow", 5), given("slow", 10, 2)], [], False),
         ("0.10.0.1", [], killed("other", 1), False),
     ],
@@ -90,6 +89,7 @@ def killed(process: str, at_s: int) -> list[Event]:
         "killed",
         "its last heartbeat was before",
         "its session lasts",
+        "stopped",
         "given to it again",
         "another one killed",
     ],

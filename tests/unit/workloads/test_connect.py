@@ -111,14 +111,15 @@ def test_what_has_failed_is_told_in_connects_own_words(failed: dict[str, Any], t
     "why",
     [
         "o.a.k.c.e.ConnectException: Failed to read to end of config topic before performing zombie fencing",
-        "o.a.k.c.r.r.e.ConnectRestException: IO Error trying to forward REST request: refused",
+        "o.a.k.c.r.r.e.ConnectRestException: Cannot complete request momentarily due to no known leader URL",
     ],
 )
 def test_a_task_that_nobody_fenced_can_be_restarted_and_a_connector_cannot(why: str) -> None:
-    task = task_of(status(task="FAILED") | {"tasks": [{"state": "FAILED", "worker_id": "w", "trace": f"{why}\n\tat"}]})
+    trace = f"{why}\n\tat o.a.k.c.r.r.RestClient.httpRequest\n\tat o.a.k.c.Herder.lambda$fenceZombieSourceTasks$3"
+    task = task_of(status(task="FAILED") | {"tasks": [{"state": "FAILED", "worker_id": "w", "trace": trace}]})
     assert task == Task("w", "FAILED", not_fenced=why)
     running = status()
-    running["tasks"][0]["trace"] = why
+    running["tasks"][0]["trace"] = trace
     assert task_of(running) == Task("127.0.0.1:84", "RUNNING")
     with pytest.raises(HarnessError, match="the connector source has failed"):
         task_of(status(connector="FAILED", trace=why))
