@@ -735,6 +735,14 @@ UNKNOWN_PRODUCERS_TAKEN: Final = Border(
     Side("2.5.0", "ProducerAppendInfo.checkSequence: accept writes with any sequence number"),
 )
 """From here on a leader that has forgotten a producer takes whatever number comes next."""
+PRODUCERS_RAISE_THE_EPOCH: Final = Border(
+    "2.5",
+    "KIP-360",
+    Side("2.4.1", "InitProducerIdRequest has versions 0 to 2, without a producer's id"),
+    Side("2.5.0", "InitProducerIdRequest version 3 has ProducerId and ProducerEpoch"),
+)
+"""From here on a transactional producer that gave up a record can go on: it has its epoch raised. Before, librdkafka
+says that the broker cannot do that, and aborts nothing."""
 PRODUCER_IDS_EXPIRE_ALONE: Final = Border(
     "3.4",
     "KIP-854",

@@ -393,6 +393,10 @@ JAVA_IDEMPOTENT_IN_FLIGHT: Final = IDEMPOTENCE & since(
     borders.JAVA_IDEMPOTENT_IN_FLIGHT,
     "Java's idempotent producer may have several requests in flight (KAFKA-5494, 1.0)",
 )
+PRODUCERS_RAISE_THE_EPOCH: Final = since(
+    borders.PRODUCERS_RAISE_THE_EPOCH,
+    "librdkafka aborts a transaction of which it gave up a record (KIP-360, 2.5 and later)",
+)
 PRODUCER_OUT_OF_ORDER: Final = IDEMPOTENT_PRODUCERS & before(
     borders.PRODUCER_ID_UNKNOWN, "a leader that has forgotten a producer says out of order (before 1.0)"
 )

@@ -108,7 +108,7 @@ scenario(
         on.""",
     needs=["transactions"],
     exhibit=Exhibit(bug=KAFKA_14402, affected=("2.8.2",), fixed=("3.9.2-kraft", "4.3.1")),
-    applies=ranges.TRANSACTIONS,
+    applies=ranges.TRANSACTIONS & ranges.PRODUCERS_RAISE_THE_EPOCH,
     cases={
         "default": Case(
             steps=partial(late_produce, taken=KAFKA_14402.affected),

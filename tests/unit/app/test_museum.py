@@ -25,7 +25,7 @@ from harness.scenario import Scenario, all_scenarios, get_scenario
 from harness.words import EVERY_VERSION, VersionRange
 from pages import counted, guide
 from pages import museum as pages
-from pages.scenarios import also, of
+from pages.scenarios import also, exhibit_of, of
 from tests.records import STATED, first
 
 EARLY = Bug(id="KAFKA-7", title="it bites", whom="you", since=first("1.0.0"), fixed=("2.2.2", "2.3.0"))
@@ -263,7 +263,7 @@ def test_the_index_has_a_row_for_each_bug_and_the_versions_that_still_have_it() 
     made = get_scenario("museum-long-topic-name")
     data = {made.name: {"cases": {"default": {"1.1.1": {"good": 5, "runs": 5, "verdicts": {}}}}}}
     text = pages.page({"versions": ["1.1.1", "2.2.2"]}, [of(made)], data)
-    (row,) = [line for line in text.splitlines() if line.startswith("| [KAFKA-4893]")]
+    row, *_ = [line for line in text.splitlines() if line.startswith("| [KAFKA-4893]")]
     assert row.endswith("| 1.1.1: 5 of 5 | 2.2.2: not run |")
     assert "| 1.1.1 | [KAFKA-4893](scenarios/museum-long-topic-name.md) |" in text
     assert "| 2.2.2 | none of these |" in text
@@ -284,7 +284,7 @@ def test_a_fix_that_takes_a_client_too_is_shown_in_a_case_of_its_own() -> None:
     assert WITH_CLIENT.exhibit.versions == ("4.3.1",)
     data = {"museum-bite": {"cases": BOTH}}
     text = pages.page({"versions": ["4.3.1"]}, [of(WITH_CLIENT)], data)
-    (row,) = [line for line in text.splitlines() if line.startswith("| [KAFKA-9]")]
+    row, *_ = [line for line in text.splitlines() if line.startswith("| [KAFKA-9]")]
     assert row.endswith("| 4.3.1: 4 of 5 | 4.3.1: 3 of 5 (with the Java client) |")
     found = museum.bugs_of(
         kraft("4.3.1"), [WITH_CLIENT], lambda name, version, case: counted.shown(name, version, data, case)
@@ -369,8 +369,7 @@ def test_cases_that_show_the_same_bug_are_named_and_others_are_not() -> None:
     assert "as documented on 3.9.2-kraft not run, on 4.3.1 not run (case rf3 5 of 5)" in text
     assert "control" not in text
     assert also(made) == ["rf3"]
-    told = {"name": "museum-hide", "exhibit": made.exhibit.as_json() | {"also": also(made)}} if made.exhibit else {}
-    page = pages.page({"versions": []}, [told], data)
+    page = pages.page({"versions": []}, [{"name": "museum-hide", "exhibit": exhibit_of(made)}], data)
     assert "  or, of the same bug: `--case rf3` (5 of 5)\n" in page
     assert "3.9.2-kraft: not run; 4.3.1: not run; case rf3 5 of 5 |" in page
 
