@@ -414,18 +414,40 @@ def group_forgotten(run: RunRecord, finding: Finding, run_state: RunState | None
     """
     if numbers(run.kafka) >= GROUPS_OUTLIVE_MEMBERS.release or run_state is None:
         return None
-    struck = [fact for kind in (FreezeClientProof, KillClientProof) for fact, _ in run_state.proved(kind)]
-    silent = {name: fact.inject_ns for fact in struck for name in fact.nodes}
-    settings = {process.name: process.settings for process in run.processes}
+    over = _sessions_over(run, run_state)
     for row in finding.evidence:
         owners, given_ns = row.detail.get("owners", ("",)), row.detail.get("given_ns", (0, 0))
-        own = settings.get(str(owners[0]), {})
-        session_ms = _number(own, SESSION_MS, "session.timeout.ms")
-        left_ms = max(0, session_ms - _number(own, HEARTBEAT_MS, "heartbeat.interval.ms"))
-        gone_ns = silent.get(str(owners[0]), NEVER_NS)
-        if row.detail.get("given_back_ns") is None and given_ns[1] < gone_ns + left_ms * 1_000_000:
+        if row.detail.get("given_back_ns") is None and given_ns[1] < over.get(str(owners[0]), NEVER_NS):
             return None
     return "a group without members is forgotten, and begins with generation 1 again"
+
+
+def _sessions_over(run: RunRecord, run_state: RunState) -> dict[str, int]:
+    """From when on the session of each client that was killed or stopped may be over, by its process."""
+    struck = [fact for kind in (FreezeClientProof, KillClientProof) for fact, _ in run_state.proved(kind)]
+    silent = {name: fact.inject_ns for fact in struck for name in fact.nodes}
+    over = {}
+    for process in run.processes:
+        session_ms = _number(process.settings, SESSION_MS, "session.timeout.ms")
+        left_ms = max(0, session_ms - _number(process.settings, HEARTBEAT_MS, "heartbeat.interval.ms"))
+        if process.name in silent:
+            over[process.name] = silent[process.name] + left_ms * 1_000_000
+    return over
+
+
+def group_emptied(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """A group of the consumer protocol whose last member's session has ended takes offsets of whoever has left it
+    (ConsumerGroup.validateOffsetCommit, 4.0.2 and 4.3.1).
+    """
+    if run_state is None:
+        return None
+    over = _sessions_over(run, run_state)
+    for row in finding.evidence:
+        process = run.process(row.process or "")
+        consumer = process is not None and process.settings.get("group.protocol") == "consumer"
+        if not consumer or (row.completed_ns or 0) < over.get(str(row.detail.get("owner")), NEVER_NS):
+            return None
+    return "the group was empty, and takes offsets of whoever has left it"
 
 
 def truncates_to_high_watermark(run: RunRecord) -> bool:

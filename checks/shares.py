@@ -18,12 +18,12 @@ What a client was given before may come to its member late, out of the client's 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Literal
 
-from evidence.events import Container, ShareProgress, of
+from evidence.events import ClientEnded, Container, ShareProgress, of
 from evidence.faults.clients import KillClientProof
 from evidence.history.outcomes import OK
 from evidence.records import TopicPartition
@@ -43,6 +43,10 @@ LOCKS_MS: Final = {
     "group.share.min.record.lock.duration.ms": 15_000,
 }
 """How long a member may hold a record, and how long a group may say at least; with their defaults (KIP-932)."""
+ACKNOWLEDGES: Final = "share.acknowledgement.mode"
+"""A setting that only share consumers have, and each of them here."""
+CLOSED_NS: Final = 15_000_000_000
+"""A process that is stopped may have closed its session so long before its end is told. Ours."""
 STATE_TOPIC: Final = "__share_group_state"
 STATED_NS: Final = 1_000_000_000
 """A leader may have begun to lead so long before that is stated. Ours."""
@@ -125,6 +129,8 @@ class ShareGroupState:
     spoken: while faults last that strike a broker, and when a leader is another one."""
     told: Sequence[ShareProgress] = ()
     """What the coordinator said, in the order of the answers."""
+    ended: Mapping[str, int] = field(default_factory=dict)
+    """Which members' sessions may have ended, by their processes, and since when at the earliest."""
 
     @property
     def passed(self) -> int:
@@ -147,7 +153,15 @@ def share_group_state(run: RunRecord, run_state: RunState, topic: str, partition
         lock_ns=min(int(run.settings.get(name, default_ms)) for name, default_ms in LOCKS_MS.items()) * 1_000_000,
         forgotten=tuple(_forgotten(run_state, (topic, partition))),
         told=told,
+        ended=_ended(run, run_state),
     )
+
+
+def _ended(run: RunRecord, run_state: RunState) -> dict[str, int]:
+    members = {one.name for one in run.processes if ACKNOWLEDGES in one.settings}
+    killed = {name: fact.inject_ns for fact, _ in run_state.proved(KillClientProof) for name in fact.nodes}
+    closed = {one.process: one.at_ns - CLOSED_NS for one in of(run_state.events, ClientEnded)}
+    return {name: at_ns for name, at_ns in (closed | killed).items() if name in members}
 
 
 def _forgotten(run_state: RunState, where: TopicPartition) -> Iterator[Span]:
@@ -195,13 +209,19 @@ def one_too_many(steps: Sequence[ShareStep], group: ShareGroupState, sent_ns: in
     """
     given, ended = deliveries(steps), [one for one in taken(steps, *FINAL) if one.count]
     last = min((one.count for one in ended), default=group.limit)
-    members = len({one.process for one in given})
     forgotten = [span for span in group.forgotten if span[1] >= sent_ns]
-    most = group.limit + members + len(forgotten)
+    most = group.limit + len(forgotten)
     for number, one in enumerate(given, 1):
         too_high = one.count > last or one.count > group.limit
-        if too_high or number > most or after_end(one, ended, forgotten) or _held(one, steps, ended, forgotten):
+        again = after_end(one, ended, forgotten) or _given_twice(one, given, forgotten)
+        if too_high or number > most or again or _held(one, steps, ended, forgotten):
             yield one
+
+
+def _given_twice(one: ShareStep, given: Iterable[ShareStep], forgotten: Sequence[Span]) -> bool:
+    """Whether another member had been given the record with the same number, and no broker had forgotten that."""
+    others = (step for step in given if step.process != one.process and step.count == one.count > 0)
+    return not _begun(forgotten, one.completed_ns) and any(step.completed_ns < one.completed_ns for step in others)
 
 
 def after_end(one: ShareStep, ended: Iterable[ShareStep], forgotten: Iterable[Span]) -> bool:

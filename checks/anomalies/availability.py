@@ -348,7 +348,7 @@ def _stuck(run_state: RunState, run: RunRecord, at_ns: int) -> Iterator[Evidence
             continue
         led_ns = min(one.at_ns for one in stated if one.leader_epoch == state.leader_epoch)
         held = [one for one in run_state.partitions.get((topic, partition), ()) if one.begin_ns <= at_ns]
-        for replica in sorted(set(replicas) - set(state.isr)):
+        for replica in sorted(set(state.replicas or replicas) - set(state.isr)):
             begun = well_since(run_state, broker(replica), at_ns)
             if begun is None:
                 continue

@@ -2,9 +2,11 @@
 
 With KRaft the controller decides both, in one log that is read whole. It takes a broker that it fences out of each ISR
 in the same batch, refuses those that are fenced to whoever asks (INELIGIBLE_REPLICA), and elects none of them
-(ClusterControlManager.isActive). With ZooKeeper the controller takes a broker whose session is over out of each ISR,
-but a leader that hears it fetch may take it in again. So there a broker is dead if its process is down as well, and has
-been for some seconds, for what was on its way may come after.
+(ClusterControlManager.isActive). The same holds of brokers whose controlled shutdown is under way.
+
+With ZooKeeper the controller takes a broker whose session is over out of each ISR, but a leader that hears it fetch may
+take it in again. So there a broker is dead if its process is down as well, and has been for some seconds, for what was
+on its way may come after.
 
 Before 2.3 a new controller leaves followers that were dead before it to their leader (KAFKA-3143), which misses them by
 their lag: before 2.1 always, later only if they lack a record (KAFKA-7152). An election of a leader in place of a dead
@@ -15,7 +17,7 @@ The last member stays in an ISR although it is dead. Then nobody leads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -26,7 +28,7 @@ from checks.claims.spontaneous import SETTLED_NS
 from checks.settings import releases_of_controller
 from evidence.basis import Basis
 from evidence.borders import CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS, LAGS_BEHIND_RECORDS
-from evidence.events import NO_LEADER, Partition
+from evidence.events import NO_LEADER, Metadata, Partition, of
 from evidence.node_releases import release_at
 from evidence.nodes import broker
 from evidence.records import TopicPartition
@@ -37,6 +39,8 @@ from evidence.spans import NEVER_NS, Span, common
 
 Evidence = dict[str, Any]
 
+REGISTERED: Final = "REGISTER_BROKER_RECORD"
+CHANGED: Final = "BROKER_REGISTRATION_CHANGE_RECORD"
 FENCED: Final = "KIP-841 (fenced replicas are not in the ISR, and do not lead); KIP-903"
 
 
@@ -44,15 +48,17 @@ FENCED: Final = "KIP-841 (fenced replicas are not in the ISR, and do not lead); 
 def dead_replica_in_isr(run_state: RunState, run: RunRecord) -> list[Evidence]:
     """A broker that the cluster took for dead joined an ISR, or stayed in one.
 
-    With KRaft it was fenced; with ZooKeeper it was not registered, and its process was down. One that stays is found if
-    another led, registered and up, for 45 s in which there was a controller, and no fault lasted anywhere but that
-    death. Where it is left to its leader, that one has the time of its lag.
+    With KRaft it was fenced, or one that joins was in its controlled shutdown; with ZooKeeper it was not registered,
+    and its process was down. One that stays is found if another led, registered and up, for 45 s in which there was a
+    controller, and no fault lasted anywhere but that death. Where it is left to its leader, that one has the time of
+    its lag.
     """
+    stops = _shutdowns(run_state)
     joined = (
         _row((after.topic, after.partition), after.at_ns, number, after.leader, after.isr)
         for before, after in _changes(run_state)
         for number in sorted(set(after.isr) - set(before.isr))
-        if _dead(run_state, after, number)
+        if _dead(run_state, after, number) or _stops(stops.get(number, ()), after)
     )
     return [*joined, *_stayed(run_state, run)]
 
@@ -61,13 +67,15 @@ def dead_replica_in_isr(run_state: RunState, run: RunRecord) -> list[Evidence]:
 def dead_replica_elected(run_state: RunState) -> list[Evidence]:
     """A broker that the cluster took for dead was made the leader of a partition.
 
-    With KRaft it was fenced; with ZooKeeper it was not registered, and its process was down. Whether it was in the ISR,
-    eligible (KIP-966) or neither is no matter.
+    With KRaft it was fenced, or in its controlled shutdown; with ZooKeeper it was not registered, and its process was
+    down. Whether it was in the ISR, eligible (KIP-966) or neither is no matter.
     """
+    stops = _shutdowns(run_state)
     return [
         _row((after.topic, after.partition), after.at_ns, after.leader, after.leader, after.isr)
         for before, after in _changes(run_state)
-        if after.leader not in (NO_LEADER, before.leader) and _dead(run_state, after, after.leader)
+        if after.leader not in (NO_LEADER, before.leader)
+        and (_dead(run_state, after, after.leader) or _stops(stops.get(after.leader, ()), after))
     ]
 
 
@@ -75,6 +83,23 @@ def _changes(run_state: RunState) -> Iterator[tuple[Partition, Partition]]:
     """Each state of a partition with that before it, but for topics that were made again."""
     pairs = (pair for states in run_state.states.values() for pair in pairwise(states))
     return ((before, after) for before, after in pairs if after.leader_epoch >= before.leader_epoch)
+
+
+def _shutdowns(run_state: RunState) -> Mapping[int, Sequence[tuple[int, bool]]]:
+    """By broker: the offsets in the metadata log from which on it was, or was not, in its controlled shutdown."""
+    found: dict[int, list[tuple[int, bool]]] = {}
+    for event in of(run_state.events, Metadata):
+        stops = bool(event.fields.get("in_controlled_shutdown"))
+        if event.type == REGISTERED or (event.type == CHANGED and stops):
+            found.setdefault(int(event.fields["broker_id"]), []).append((event.offset, stops))
+    return found
+
+
+def _stops(stated: Sequence[tuple[int, bool]], state: Partition) -> bool:
+    """Whether a broker was in its controlled shutdown, by the metadata log, when a state was written there."""
+    if state.source != "kraft" or state.version is None:
+        return False
+    return max((one for one in stated if one[0] < state.version), default=(0, False))[1]
 
 
 def _dead(run_state: RunState, state: Partition, number: int) -> bool:

@@ -406,8 +406,8 @@ def _without(away: Iterable[Span], one: Span) -> Iterator[Span]:
 
 
 def partition_of(group: str, partitions: int) -> int:
-    """The partition of __consumer_offsets that has a group's offsets (GroupMetadataManager.partitionFor, 0.9.0 to
-    4.3.1: Java's hash of its name, without the sign).
+    """The partition of __consumer_offsets that has a group's offsets: Java's hash of its name, without the sign
+    (GroupMetadataManager.partitionFor, 0.9.0 to 3.9; GroupCoordinatorService.partitionFor, 4.0 to 4.3.1).
 
     >>> partition_of("application", 50)
     36

@@ -19,6 +19,9 @@ generation is the new owner's. A commit that is sent after that is late. A membe
 all the same is no stranger to the group, and Kafka takes its offset. In a transaction an offset counts if the
 transaction was committed.
 
+When the new owner is gone too, the group may be empty. With the consumer protocol (KIP-848) it then takes offsets of
+whoever has left it (ConsumerGroup.validateOffsetCommit).
+
 Consumers of 0.8 agree through ZooKeeper, where nobody refuses an offset: they are not looked at. Nor are members whose
 histories are not whole, which may have been told.
 """
@@ -113,6 +116,8 @@ def two_owners_in_files(files: GroupFiles) -> Rows:
     source=REFUSED,
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
+    permitted="with the consumer protocol, once the new owner's session has ended: an empty group takes offsets",
+    permits=excuses.group_emptied,
     screened=absent_if(without_members),
 )
 def stale_commit_accepted(view: PartitionView) -> Rows:
@@ -153,6 +158,7 @@ def _late(step: MemberStep, owned: Mapping[str, MemberStep], committed: Mapping[
                 "process": step.process,
                 "offset": step.offset,
                 "invoked_ns": step.invoked_ns,
+                "completed_ns": step.completed_ns,
                 "given_ns": own.completed_ns,
                 "owner": other,
                 "owner_given_ns": given.completed_ns,

@@ -6,9 +6,9 @@
                          than group.share.delivery.count.limit says, or to two members at once
 
 A record that is in a member's client, and was never handed to the member, was delivered too. The next delivery has a
-number that is higher by one. Each member may have held a record so once, one after the other, and each for as long as
-its lock lasts: what is given back sooner is not counted (checks/shares.py). A record counts as lost only if it was
-given to members less often than the limit even with these added.
+number that is higher by one. Each member may have held a record so once, one after the other: for as long as its lock
+lasts, or until its session ended (checks/shares.py). A record counts as lost only if it was given to members less often
+than the limit even with these added.
 
 Limits: all share consumers of a partition are taken for one group. A delivery with a lower number than the accepted one
 is not told from one that lay in a client, and one with the same number not where a leader was replaced before.
@@ -50,7 +50,7 @@ def share_record_lost(view: PartitionView, group: ShareGroupState) -> Rows:
     if not view.shares:
         return Rows()
     steps, polls = by_offset(view.shares), view.polls
-    members = len({step.process for step in view.shares})
+    members = {step.process for step in view.shares} | set(group.ended)
     known = {int(polls.offset[row]): int(polls.value[row]) for row in range(len(polls)) if polls.good[row]}
     begun = min(steps)  # the group may begin anywhere
     sent_ns = sent_at(view)
@@ -59,7 +59,9 @@ def share_record_lost(view: PartitionView, group: ShareGroupState) -> Rows:
         of_record = steps.get(offset, [])
         done = any(step.kind in FINAL and step.outcome != schema.FAIL for step in of_record)
         times = max((step.count for step in deliveries(of_record)), default=0)
-        held = min(members, (group.passed_ns(offset) - sent_ns.get(value, 0)) // group.lock_ns)
+        passed_ns = group.passed_ns(offset)
+        ended = sum(at_ns <= passed_ns for at_ns in group.ended.values())
+        held = min(len(members), ended + (passed_ns - sent_ns.get(value, 0)) // group.lock_ns)
         if begun <= offset < group.passed and not done and times + held < group.limit:
             rows.append({"offset": offset, **identity_of(value), "deliveries": times, "passed": group.passed})
     return _kept(rows)
@@ -78,7 +80,7 @@ def delivered_too_often(view: PartitionView, group: ShareGroupState) -> Rows:
 
     Deliveries with a higher number than that which a broker took for accepted or rejected, or than the limit; with the
     same number, and later. Also more of them than the limit, though each broker that leads the partition may forget
-    one, and each member give one back. Also one with the number that another member was given before, of which a broker
+    one. Also one with the number that another member was given before, if no broker may have forgotten that, or if it
     took later what that member said.
     """
     rows: list[Evidence] = []

@@ -9,6 +9,7 @@ from typing import Any, Final
 from checks import excuses
 from checks.anomalies.metadata import stated_row
 from checks.anomaly import CLUSTER, anomaly
+from checks.clean_elections import clean
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Missed, Partition, of
 from evidence.run_state import RunState
@@ -41,22 +42,8 @@ def unclean_election(run_state: RunState) -> list[Evidence]:
         | {"at_ns": after.at_ns, "isr_before": list(before.isr), "elr_before": list(before.elr or ()), "led_last": last}
         for states in run_state.states.values()
         for last, before, after in _elections(states)
-        if after.leader not in (*before.isr, *(before.elr or ()), *(before.adding or ()))
-        and not _ends_reassignment(before, after)
-        and _seen(run_state, before, after)
+        if not clean(before, after) and _seen(run_state, before, after)
     ]
-
-
-def _ends_reassignment(before: Partition, after: Partition) -> bool:
-    """Whether a change ends a reassignment with KRaft, takes the old leader away, and puts the new one in sync beside
-    others that were. An unclean election leaves the leader alone in the ISR. A leader that stays a replica leads on
-    (PartitionChangeBuilder.electAnyLeader). With ZooKeeper the controller elects from the ISR as it stands
-    (leaderForReassign).
-    """
-    others = set(after.isr) & set(before.isr) - {after.leader}
-    under_way = bool(before.adding or before.removing) and not (after.adding or after.removing)
-    leaves = before.leader not in (after.replicas or (before.leader,))
-    return after.source == "kraft" and under_way and leaves and after.leader in after.isr and bool(others)
 
 
 def _elections(states: Sequence[Partition]) -> Iterator[tuple[int, Partition, Partition]]:

@@ -456,7 +456,7 @@ class Clients:
     @contextmanager
     def _until_its_end(self, process: Background[Any]) -> Iterator[None]:
         """The process of an application while the block lasts; the timeline tells its end. From then on it holds no
-        transaction open, but for as long as brokers wait for who has one.
+        transaction open, but for as long as brokers wait for who has one, and no records of a share group.
         """
         with process:
             yield
@@ -548,7 +548,7 @@ class Clients:
         )
         self._watched(process, t.topic)
         detail = {"program": program, "input": t.topic, "output": output, "group": group, "stop": str(stop)}
-        with self._sequence_log.step("share application", **detail), process:
+        with self._sequence_log.step("share application", **detail), self._until_its_end(process):
             yield process
 
     def _of_application(self) -> Mapping[str, Any]:

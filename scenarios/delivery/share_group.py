@@ -82,7 +82,7 @@ LAST = CrashPoint("process", "accept", round=INPUTS // BATCH)
 def plan(lock_ms: int, **more: str) -> ClusterPlan:
     """A cluster in which a member may hold a record for so long."""
     lock = {"group.share.record.lock.duration.ms": str(lock_ms)}
-    # From 4.4 on brokers take no shortest lock of more than 30 s.
+    # Brokers take no shortest lock of more than 30 s (ShareGroupConfig).
     least = {"group.share.min.record.lock.duration.ms": str(lock_ms)} if lock_ms < SHORTEST_MS else {}
     return ClusterPlan(settings=lock | least | more)
 

@@ -22,7 +22,7 @@ RATE_PER_S = 200
 LARGER = 10
 """The cases with a larger log have this many times as many records, sent as fast as possible."""
 SEGMENT_BYTES = 1 << 20
-"""The minimum for a topic from 4.0 on; ten segments in the smaller log."""
+"""The minimum for a topic from 4.1 on; ten segments in the smaller log."""
 FEWEST = 5
 """So many of them at least are known to be flushed in the case with checkpoints."""
 HALF = RECORDS * LARGER * RECORD_BYTES // 2

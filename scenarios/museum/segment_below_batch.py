@@ -5,11 +5,11 @@ follower makes the same check on fetched batches. It refuses a batch that its le
 (RecordBatchTooLargeException), marks the partition as failed, and does not try again. So a replica that was down, or is
 new, never gets past that batch. Neither the change of the setting nor the leader reports it.
 
-Here a follower is down while a record of 2.5 MB is written and segment.bytes is then lowered to 1 MiB, the minimum of
-4.x. It returns, and its other partitions are in sync within a second. Then the leader dies, and no replica leads. With
-`above`, segment.bytes is lowered to a size that the batch fits into. In the code the place is UnifiedLog.append, which
-compares every batch with segment.bytes, for leaders and followers alike. It is fixed in the development branch
-(b1d74d74df), and in no release.
+Here a follower is down while a record of 2.5 MB is written and segment.bytes is then lowered to 1 MiB, the minimum
+from 4.1 on. It returns, and its other partitions are in sync within a second. Then the leader dies, and no replica
+leads. With `above`, segment.bytes is lowered to a size that the batch fits into. In the code the place is
+UnifiedLog.append, which compares every batch with segment.bytes, for leaders and followers alike. It is fixed in the
+development branch (b1d74d74df), and in no release.
 
 Three cases are everyday operations, with three replicas of which two must be in sync. In `blank-disk` every replica has
 the batch when segment.bytes is lowered, and a day later a broker gets a new disk. In `rolling-restart`

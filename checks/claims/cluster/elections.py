@@ -21,6 +21,7 @@ from checks.claims.basis import (
     session_ms,
     timed,
 )
+from checks.clean_elections import clean
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, DeleteTopic, Event, Log, Partition, Znode, of
 from evidence.faults import DEATHS
@@ -84,9 +85,10 @@ def leader_epoch_rises_by_one(evidence: RunEvidence) -> Judged:
 def leader_elected_from_isr(evidence: RunEvidence) -> Judged:
     """Every leader that is elected was in the ISR before its election (clean elections).
 
-    Whoever is elected was in the ISR (or eligible, KIP-966) when the leader before it went. A partition with a single
-    replica says nothing: nobody else can be elected, and before 0.11 its ISR is empty while that replica is down
-    (ReplicaStateMachine, KafkaController.removeReplicaFromIsr, where unclean elections are on).
+    Whoever is elected was in the ISR (or eligible, KIP-966) when the leader before it went, or came in sync with the
+    change that ended a reassignment (KIP-455). A partition with a single replica says nothing: nobody else can be
+    elected, and before 0.11 its ISR is empty while that replica is down (ReplicaStateMachine,
+    KafkaController.removeReplicaFromIsr, where unclean elections are on).
     """
     elections = [
         (before, after)
@@ -94,7 +96,7 @@ def leader_elected_from_isr(evidence: RunEvidence) -> Judged:
         if after.leader != NO_LEADER and (after.replicas is None or len(after.replicas) > 1)
     ]
     rows = [_election(before, after) for before, after in elections]
-    wrong = [_election(b, a) for b, a in elections if a.leader not in (*b.isr, *(b.elr or ()))]
+    wrong = [_election(before, after) for before, after in elections if not clean(before, after)]
     return judged(rows, wrong, plural(len(rows), "leader") + " elected", "no leader was elected")
 
 

@@ -601,6 +601,15 @@ def test_a_replica_that_is_well_and_never_comes_back() -> None:
     assert (row["isr"], row["well_for_ms"]) == ([1], LONG_S * 1000)
 
 
+def test_who_is_no_replica_any_more_is_not_stuck_and_who_came_may_be() -> None:
+    """Replicas are those that the cluster states, where it states them."""
+    moved = replace(stated(4, 1, (1,)), replicas=(1,))
+    assert stuck_isr(left_out(*HEALED, moved), RUN) == []
+    alone = run_record({"topics": [{"name": "t", "partitions": {"0": [1]}}]})
+    grown = replace(stated(4, 1, (1,)), replicas=(1, 2))
+    assert [row["node"] for row in stuck_isr(left_out(*HEALED, grown), alone)] == ["broker-2"]
+
+
 def test_a_replica_that_has_just_left_is_not_stuck() -> None:
     """It was in sync until then, whatever made it leave; that is told by the shrink."""
     assert stuck_isr(left_out(*HEALED, stated(20, 1, (1, 2)), stated(9 + LONG_S, 1, (1,))), RUN) == []

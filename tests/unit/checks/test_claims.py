@@ -120,6 +120,15 @@ def test_a_leader_is_elected_from_the_isr(states: list[Partition], outcome: str)
     assert judged("leader-elected-from-isr", *states).outcome == outcome
 
 
+def test_who_comes_in_sync_with_the_end_of_a_reassignment_is_elected_cleanly() -> None:
+    """PartitionChangeBuilder: in one change, where the old leader is no replica any more."""
+    moving = structs.replace(state(1, 0, (1, 3), 0), source="kraft", replicas=(1, 2, 3), adding=(), removing=(1,))
+    moved = structs.replace(state(2, 1, (3, 2), 1), source="kraft", replicas=(2, 3), adding=(), removing=())
+    assert judged("leader-elected-from-isr", moving, moved).outcome == HELD
+    stays = structs.replace(moved, replicas=(1, 2, 3))
+    assert judged("leader-elected-from-isr", moving, stays).outcome == CONTRADICTED
+
+
 @pytest.mark.parametrize(("replicas", "outcome"), [((2,), NOT_OBSERVED), ((1, 2), CONTRADICTED), (None, CONTRADICTED)])
 def test_who_leads_a_partition_of_a_single_replica_is_no_election(
     replicas: tuple[int, ...] | None, outcome: str

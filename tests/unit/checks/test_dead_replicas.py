@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checks.anomalies.dead_replicas import dead_replica_elected, dead_replica_in_isr
-from evidence.events import Broker, Event, Moment, Partition
+from evidence.events import Broker, Event, Metadata, Moment, Partition
 from evidence.run_state import RunState
 from tests.records import run_record
 from tests.unit.checks.test_availability_anomalies import LONG_S, SECOND, docker, fault, run_state_of, still, well
@@ -182,3 +182,23 @@ def test_who_is_elected_for_a_dead_leader_has_no_dead_in_its_isr() -> None:
     assert found(elected, "2.2.2") == ["stayed-3"]
     preferred = in_zookeeper(led_by_2, *offices, zk(34, 1, (1, 2, 3), 1), at_end(36 + LONG_S))
     assert found(preferred, "2.2.2") == []
+
+
+def of_broker_3(offset: int, kind: str, *, stops: int) -> Metadata:
+    fields = {"broker_id": 3, "broker_epoch": 9, "in_controlled_shutdown": stops}
+    return at(28 * SECOND, Metadata(type=kind, version=1, offset=offset, epoch=1, fields=fields))
+
+
+def test_a_broker_in_its_controlled_shutdown_joins_no_isr_and_leads_nothing() -> None:
+    stopping = of_broker_3(50, "BROKER_REGISTRATION_CHANGE_RECORD", stops=1)
+    gains, leads = led(30, 1, (1, 2, 3), version=60), led(31, 3, (1, 2, 3), 1, version=61)
+    shrunk = led(20, 1, (1, 2), version=40)
+    assert found(seen(stopping, shrunk, gains, leads)) == ["joined-3", "elected-3"]
+    assert found(seen(shrunk, gains, leads)) == []
+    # What stands before it in the log, and what comes after its next registration, is legal.
+    early = led(30, 1, (1, 2, 3), version=49), led(31, 3, (1, 2, 3), 1, version=50)
+    assert found(seen(stopping, shrunk, *early)) == []
+    again = of_broker_3(55, "REGISTER_BROKER_RECORD", stops=0)
+    assert found(seen(stopping, again, shrunk, gains, leads)) == []
+    unfenced = of_broker_3(52, "BROKER_REGISTRATION_CHANGE_RECORD", stops=0)
+    assert found(seen(stopping, unfenced, shrunk, gains)) == ["joined-3"]

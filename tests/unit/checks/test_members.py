@@ -206,3 +206,28 @@ def test_a_static_member_may_be_another_process() -> None:
 
 def test_of_a_client_that_says_no_generation_nothing_is_known() -> None:
     assert two_owners(view(given("slow", 10), given("other", 20))) == []
+
+
+CONSUMER = {"name": "slow", "kind": "processor", "settings": {"group.protocol": "consumer"}}
+OTHER = CONSUMER | {"name": "other", "settings": {"session.timeout.ms": "6000"}}
+
+
+@pytest.mark.parametrize(
+    ("events", "processes", "permitted"),
+    [
+        (killed("other", 1), [CONSUMER, OTHER], True),
+        (killed("other", 6), [CONSUMER, OTHER], False),
+        (killed("slow", 1), [CONSUMER, OTHER], False),
+        ([], [CONSUMER, OTHER], False),
+        (killed("other", 1), [SLOW, OTHER], False),
+    ],
+    ids=["its owner is gone", "its session lasts", "another one is gone", "alive", "classic protocol"],
+)
+def test_an_empty_group_of_the_consumer_protocol_takes_offsets(
+    events: list[Event], processes: list[dict[str, Any]], permitted: bool
+) -> None:
+    rows = [dict(row) for row in stale_commit_accepted(view(*OVERTAKEN, committed("slow", 7, 8 * SECOND)))]
+    finding = found("stale-commit-accepted", ("t", 0), rows)
+    run = run_record({"kafka": "4.3.1", "processes": processes})
+    assert (excuses.group_emptied(run, finding, RunState(tuple(events))) is not None) == permitted
+    assert excuses.group_emptied(run, finding) is None
