@@ -69,6 +69,12 @@ SESSION_MS: Final = 10_000
 """The shortest default of session.timeout.ms of consumers that tell their generation (KIP-735: 45 s since)."""
 HEARTBEAT_MS: Final = 3_000
 """The default of heartbeat.interval.ms, of Java clients and librdkafka. Sessions count from the last heartbeat."""
+SESSION: Final = "session.timeout.ms"
+HEARTBEAT: Final = "heartbeat.interval.ms"
+PROTOCOL: Final = "group.protocol"
+BROKERS_SESSION_MS: Final = 45_000
+BROKERS_HEARTBEAT_MS: Final = 5_000
+"""The defaults of the brokers' group.consumer.session.timeout.ms and group.consumer.heartbeat.interval.ms (KIP-848)."""
 LEAST_BACKOFF: Final = 0.8
 """Clients may wait for so much of it (KIP-580: a jitter of 20 %; librdkafka 2.3 and later likewise)."""
 IDEMPOTENCE: Final = "enable.idempotence"
@@ -422,30 +428,49 @@ def group_forgotten(run: RunRecord, finding: Finding, run_state: RunState | None
     return "a group without members is forgotten, and begins with generation 1 again"
 
 
+def _silent(run_state: RunState) -> dict[str, int]:
+    """Since when each client that was killed or stopped says nothing, by its process."""
+    silent: dict[str, int] = {}
+    for kind in (FreezeClientProof, KillClientProof):
+        for fact, _ in run_state.proved(kind):
+            for name in fact.nodes:
+                silent[name] = min(fact.inject_ns, silent.get(name, NEVER_NS))
+    return silent
+
+
 def _sessions_over(run: RunRecord, run_state: RunState) -> dict[str, int]:
-    """From when on the session of each client that was killed or stopped may be over, by its process."""
-    struck = [fact for kind in (FreezeClientProof, KillClientProof) for fact, _ in run_state.proved(kind)]
-    silent = {name: fact.inject_ns for fact in struck for name in fact.nodes}
+    """From when on the session of each client that was killed or stopped may be over, by its process: of a member of
+    the consumer protocol as brokers have it, of another one as its own settings do.
+    """
     over = {}
-    for process in run.processes:
-        session_ms = _number(process.settings, SESSION_MS, "session.timeout.ms")
-        left_ms = max(0, session_ms - _number(process.settings, HEARTBEAT_MS, "heartbeat.interval.ms"))
-        if process.name in silent:
-            over[process.name] = silent[process.name] + left_ms * 1_000_000
+    for name, silent_ns in _silent(run_state).items():
+        process = run.process(name)
+        settings = {} if process is None else process.settings
+        if settings.get(PROTOCOL) == "consumer":
+            session_ms = _number(run.settings, BROKERS_SESSION_MS, f"group.consumer.{SESSION}")
+            beat_ms = _number(run.settings, BROKERS_HEARTBEAT_MS, f"group.consumer.{HEARTBEAT}")
+        else:
+            session_ms = _number(settings, SESSION_MS, SESSION)
+            beat_ms = _number(settings, HEARTBEAT_MS, HEARTBEAT)
+        over[name] = silent_ns + max(0, session_ms - beat_ms) * 1_000_000
     return over
 
 
 def group_emptied(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
-    """A group of the consumer protocol whose last member's session has ended takes offsets of whoever has left it
-    (ConsumerGroup.validateOffsetCommit, 4.0.2 and 4.3.1).
+    """A group of the consumer protocol without members takes offsets of whoever has left it, or was fenced
+    (ConsumerGroup.validateOffsetCommit, 4.0.2 and 4.3.1): the sessions of all others had ended.
     """
     if run_state is None:
         return None
     over = _sessions_over(run, run_state)
     for row in finding.evidence:
         process = run.process(row.process or "")
-        consumer = process is not None and process.settings.get("group.protocol") == "consumer"
-        if not consumer or (row.completed_ns or 0) < over.get(str(row.detail.get("owner")), NEVER_NS):
+        if process is None or process.settings.get(PROTOCOL) != "consumer":
+            return None
+        group = process.settings.get("group.id")
+        others = {one.name for one in run.processes if group and one.settings.get("group.id") == group}
+        others = others - {process.name} | {str(row.detail.get("owner"))}
+        if (row.completed_ns or 0) < max(over.get(name, NEVER_NS) for name in others):
             return None
     return "the group was empty, and takes offsets of whoever has left it"
 

@@ -584,6 +584,12 @@ DELETES_RECORDS: Final = Border(
     Side("0.11.0.0", "ApiKeys.DELETE_RECORDS; Partition.lowWatermarkIfLeader waits for followers' log starts"),
 )
 """By the protocol: followers tell their log start with Fetch version 5, which protocol 0.11 brought."""
+RENAMES_TO_DELETE: Final = Border(
+    "0.10.2",
+    "KAFKA-1911",
+    Side("0.10.1.1", "Partition.delete calls LogManager.deleteLog, which renames nothing"),
+    Side("0.10.2.0", "Partition.delete calls LogManager.asyncDelete, which renames the directory first"),
+)
 LOG_DIRECTORIES_FAIL: Final = Border(
     "1.0",
     "KIP-112",
@@ -940,6 +946,14 @@ CONSUMER_PROTOCOL: Final = Border(
     Side("3.7.0", "KafkaConfig: group.coordinator.rebalance.protocols, by default classic alone"),
 )
 """Brokers can be told to have groups of the consumer protocol, in preview up to 3.9."""
+AUTOMATIC_COMMITS_GO_ON: Final = Border(
+    "3.8",
+    "KAFKA-16203",
+    Side("3.7.1", "CommitRequestManager.maybeAutoCommit: after a commit of nothing one stays in flight"),
+    Side("3.8.0", "CommitRequestManager.requestAutoCommit returns at once if there is nothing to commit"),
+)
+"""Before, Kafka's consumer of the group protocol commits nothing by itself if it has no partition when its first
+interval ends."""
 GROUP_COORDINATOR_OF_4: Final = Border(
     "4.0",
     "KIP-848",

@@ -19,8 +19,8 @@ generation is the new owner's. A commit that is sent after that is late. A membe
 all the same is no stranger to the group, and Kafka takes its offset. In a transaction an offset counts if the
 transaction was committed.
 
-When the new owner is gone too, the group may be empty. With the consumer protocol (KIP-848) it then takes offsets of
-whoever has left it (ConsumerGroup.validateOffsetCommit).
+When the new owner and all others are gone, the group is empty. With the consumer protocol (KIP-848) it then takes
+offsets of whoever has left it, or was fenced (ConsumerGroup.validateOffsetCommit).
 
 Consumers of 0.8 agree through ZooKeeper, where nobody refuses an offset: they are not looked at. Nor are members whose
 histories are not whole, which may have been told.
@@ -116,7 +116,7 @@ def two_owners_in_files(files: GroupFiles) -> Rows:
     source=REFUSED,
     basis=Basis.DOCUMENTATION,
     reads=(HISTORY,),
-    permitted="with the consumer protocol, once the new owner's session has ended: an empty group takes offsets",
+    permitted="with the consumer protocol, once the sessions of all others have ended: an empty group takes offsets",
     permits=excuses.group_emptied,
     screened=absent_if(without_members),
 )

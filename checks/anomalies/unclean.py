@@ -33,9 +33,9 @@ def unclean_election(run_state: RunState) -> list[Evidence]:
     """A leader was elected that had been neither in the ISR nor an eligible leader replica.
 
     By the state before the election, as far as that was seen: no change was missed, and no observer was blind between
-    the two states. With ZooKeeper the versions of the znode, which count by one, say so too. Not who is added by a
-    reassignment, and not who comes in sync in the change that ends one: that change makes it lead, too
-    (PartitionChangeBuilder, KIP-455). Not of a partition with one replica, for which nobody else can be elected.
+    the two states. With ZooKeeper the versions of the znode, which count by one, say so too. Not who comes in sync in
+    the change that ends a reassignment: that change makes it lead, too (PartitionChangeBuilder, KIP-455). Not of a
+    partition with one replica, for which nobody else can be elected.
     """
     return [
         stated_row(after)

@@ -328,6 +328,11 @@ DELETION_REASON_LOGGED: Final = since(
 DELETES_RECORDS: Final = since_protocol(
     borders.DELETES_RECORDS, "records can be deleted (KIP-107, protocol 0.11 and later)"
 )
+DELETION_RENAMES: Final = between(
+    borders.RENAMES_TO_DELETE,
+    borders.LOG_DIRECTORIES_FAIL,
+    "a directory that cannot be renamed is not deleted (KAFKA-1911, 0.10.2 to 0.11)",
+)
 LOG_DIRECTORIES_FAIL: Final = since(
     borders.LOG_DIRECTORIES_FAIL, "brokers take log directories for broken (KIP-112, 1.0 and later)"
 )
@@ -467,6 +472,10 @@ OFFSETS_EXPIRE_BY_TOPIC: Final = since(
     borders.OFFSETS_EXPIRE_BY_TOPIC, "offsets expire by topic (KIP-496, 2.4 and later)"
 )
 CONSUMER_PROTOCOL: Final = since(borders.CONSUMER_PROTOCOL, "groups of the consumer protocol (KIP-848, 3.7 and later)")
+AUTOMATIC_COMMITS_GO_ON: Final = CONSUMER_PROTOCOL & since(
+    borders.AUTOMATIC_COMMITS_GO_ON,
+    "Kafka's consumer of the group protocol commits by itself (KAFKA-16203, 3.8 and later)",
+)
 GROUP_COORDINATOR_OF_4: Final = since(
     borders.GROUP_COORDINATOR_OF_4, "the group coordinator of 4.0 and later (KIP-848)"
 )

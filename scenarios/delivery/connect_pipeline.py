@@ -6,7 +6,7 @@ file, to a topic of its own. The source gets half of the lines, and Connect comm
 an interval puts the next commit off for longer than it takes to send them. When a reader of everything can read these
 outputs, the worker that has the task is stopped as a whole (SIGSTOP). Connect's topic of offsets says what is committed
 then, and the leader of the output says how much a reader of what is committed may read. Then the worker is killed, and
-Connect gives the task to another one (KIP-415).
+Connect gives the task to another one (from 2.3 on after a delay, KIP-415).
 
 In `source` the interval is the workers' own (offset.flush.interval.ms), and the lines of the second half are sent
 again. In `source-exactly-once` the outputs and the position are part of one transaction, whose length is the

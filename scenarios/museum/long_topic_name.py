@@ -2,8 +2,9 @@
 
 A topic's name may have 249 characters. To delete a partition a broker renames its directory to <topic>-<partition>.<32
 hexadecimal digits>-delete, which for names from 214 characters on is longer than the 255 bytes that file systems take.
-From 1.0 on a broker treats a failing directory as a broken disk (KIP-112). It takes the log directory offline, and
-exits if it has no other. All brokers that hold the topic get the request at the same moment.
+Before 1.0 the topic is never deleted then, and nothing else happens. From 1.0 on a broker treats a failing directory as
+a broken disk (KIP-112). It takes the log directory offline, and exits if it has no other. All brokers that hold the
+topic get the request at the same moment.
 
 When they are restarted, they get it again: the deletion is in ZooKeeper until it is done, and the controller, here a
 broker without replicas, repeats it. The deletion is withdrawn while all brokers are down; an operator has to find that
@@ -53,6 +54,12 @@ LONGEST = ("long-topic-name-" * 16)[:249]
             basis=Basis.JIRA,
         ),
         Documented(
+            on=ranges.DELETION_RENAMES,
+            sentence="The rename fails. Every broker stays up, and the topic's directories stay, too.",
+            source="Kafka sources, LogManager.asyncDelete and Partition.delete (0.10.2.0, 0.11.0.2)",
+            basis=Basis.SOURCE,
+        ),
+        Documented(
             on=KAFKA_4893.unaffected,
             sentence="The topic is deleted, and every broker stays up.",
             source=KAFKA_4893.id,
@@ -73,6 +80,9 @@ def long_topic_name(run: Run) -> None:
         run.stop(controller)
         run.withdraw_deletion(LONGEST)
         run.start(controller, *run.replicas_of(t))
+    elif ranges.DELETION_RENAMES.holds(run.version):
+        for broker in run.replicas_of(t):
+            run.wait_log_line(broker, "Failed to rename log directory", "its directory cannot be renamed")
     else:
         run.wait_deleted(LONGEST)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -63,6 +63,7 @@ class GroupSteps(ProgramSteps):
         """Commits whose answers are not heard, and when they were asked for."""
         self._to_store = queue.SimpleQueue[Mapping[Key, int]]()
         self._when_revoked: Callable[[], None] = lambda: None
+        self._when_lost: Callable[[Collection[Key]], None] = lambda lost: None
         super().__init__({**arguments, "settings": settings}, commands, writer)
 
     def commit_async(self, inputs: Sequence[Message]) -> None:
@@ -111,26 +112,38 @@ class GroupSteps(ProgramSteps):
         """Have this done each time that the group takes partitions away, while they are still the member's."""
         self._when_revoked = work
 
+    def when_lost(self, work: Callable[[Collection[Key]], None]) -> None:
+        """Have this done each time that others have got some of the member's partitions, with these."""
+        self._when_lost = work
+
+    def _given(self, client: Any, partitions: Sequence[Any]) -> None:
+        for one in partitions if self._ids else ():
+            self._open_for((one.topic, one.partition))
+        super()._given(client, partitions)
+
+    def _open_for(self, key: Key) -> None:
+        """Open the producer of an input partition, and fence off who had its transactional.id."""
+        transactional_id = f"{self._ids}-{key[0]}-{key[1]}"
+        opened = self._open_producer(settings={**self._settings, "transactional.id": transactional_id})
+        opened.initialise()
+        self._of_partition[key] = opened
+
     def _taken(self, client: Any, partitions: Sequence[Any]) -> None:
         self._when_revoked()
         self._forget_producers(partitions)
         super()._taken(client, partitions)
 
     def _lost(self, client: Any, partitions: Sequence[Any]) -> None:
+        self._when_lost([(one.topic, one.partition) for one in partitions])
         self._forget_producers(partitions)
         super()._lost(client, partitions)
 
     def by_partition(self, inputs: Sequence[Message]) -> Iterator[list[Message]]:
-        """Inputs of one partition after the other, each with the producer of its partition, which is made if there is
-        none: its transactional.id ends with the partition.
+        """Inputs of one partition after the other, each with the producer of its partition: its transactional.id ends
+        with the partition.
         """
         for key, some in groupby(sorted(inputs, key=_partition_of), key=_partition_of):
             number = self._transactions.number
-            if key not in self._of_partition:
-                transactional_id = f"{self._ids}-{key[0]}-{key[1]}"
-                self._of_partition[key] = self._open_producer(
-                    settings={**self._settings, "transactional.id": transactional_id}
-                )
             self._transactions = self._of_partition[key]
             self._transactions.number = number  # a process counts its transactions, whichever producer they are of
             yield list(some)

@@ -13,12 +13,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
 
+from evidence.errors import ClientFailed
 from evidence.history import schema
 from evidence.history.inputs import Input
 from evidence.history.writer import HistoryWriter
@@ -30,6 +33,8 @@ from harness.workloads.stores import open_store
 from harness.workloads.stores.types import Output, Store, StoreFull, StoreLost
 
 POLL_S: Final = 0.2
+ATTEMPTS: Final = 5
+"""How often an output is made that is not acknowledged. Each attempt waits for as long as a step may take."""
 
 
 class ProducingSteps:
@@ -57,13 +62,24 @@ class ProducingSteps:
         self._told_to_go_on = threading.Event()
         self._producer = arguments["producer"]
 
-    def _make(self, sources: Sequence[Input]) -> None:
-        """Send an output for each input and wait until all are acknowledged.
+    def _make(self, sources: Sequence[Input], *, again: bool = True) -> None:
+        """Send an output for each input and wait until all are acknowledged. Those that are not are made `again`, but
+        for those of a transaction, which can only be aborted.
 
-        An output of which that is not known is an error that the harness hears of; the program goes on.
+        Raises ClientFailed if some are not acknowledged after all attempts.
         """
+        for _ in range(ATTEMPTS):
+            sources = self._made_in_vain(sources)
+            if not sources or not again or self._transactions.transactional:
+                return
+            time.sleep(POLL_S)
+        raise ClientFailed(f"{len(sources)} outputs are not acknowledged after {ATTEMPTS} attempts")
+
+    def _made_in_vain(self, sources: Sequence[Input]) -> list[Input]:
+        """Send an output for each input, and wait for the answers: the inputs of those that are not acknowledged."""
+        outcomes = dict[int, str]()
         with self._one_at_a_time:
-            first, outcomes = self._sequence, list[str]()
+            first = self._sequence
             self._sequence += len(sources)
             self._transactions.reserve(self._output, range(self._output_partitions), first, len(sources))
             for number, source in enumerate(sources):
@@ -72,13 +88,14 @@ class ProducingSteps:
                     source.partition % self._output_partitions,
                     first + number,
                     source=source,
-                    tell=lambda answer: outcomes.append(answer["outcome"]),
+                    tell=partial(_keep, outcomes, number),
                 )
             self._transactions.flush(LIMIT_S)
-        self._processed += outcomes.count(schema.OK)
-        if outcomes != [schema.OK] * len(sources):
-            self._errors.append("send")
+        vain = [source for number, source in enumerate(sources) if outcomes.get(number) != schema.OK]
+        self._processed += len(sources) - len(vain)
+        self._errors += ["send"] if vain else []
         self._tell()
+        return vain
 
     def between(self, done: str, following: str) -> None:
         """The program has carried out one step and not begun the other: the place to stand still, if this is it."""
@@ -105,6 +122,8 @@ class ProgramSteps(ProducingSteps):
 
     _on_commit: Callable[..., None] | None = None
     """Hears the answers to commits that are not waited for; None if there are none."""
+    _failure: ClientFailed | None = None
+    """What a thread of its own has failed with."""
 
     def __init__(self, arguments: Mapping[str, Any], commands: child.Commands, writer: HistoryWriter) -> None:
         super().__init__(arguments, commands, writer)
@@ -145,9 +164,11 @@ class ProgramSteps(ProducingSteps):
             self._polls.note(kind, outcome, partitions)
 
     def poll(self) -> Sequence[Message]:
-        """The next inputs, at least one; none if the program is to end."""
+        """The next inputs, at least one; none if the program is to end. Raises what its own thread has failed with."""
         while self._goes_on(0.0):
             self._before_poll()
+            if self._failure is not None:
+                raise self._failure
             seen = self._polls.poll(POLL_S)
             with self._one_at_a_time:
                 self._writer.flush()
@@ -159,9 +180,30 @@ class ProgramSteps(ProducingSteps):
     def _before_poll(self) -> None:
         """What the thread that polls has to do for others: nothing."""
 
-    def process(self, inputs: Sequence[Message]) -> None:
-        """Send an output for each input and wait until all are acknowledged."""
-        self._make([_source(one) for one in inputs])
+    @contextmanager
+    def own_thread(self, work: Callable[[Sequence[Message]], None]) -> Iterator[Callable[[Sequence[Message]], object]]:
+        """Have a thread of the program's own work on what it is given, one after the other. If that fails, nothing is
+        worked on any more, and the program fails with it.
+        """
+
+        def carry_out(inputs: Sequence[Message]) -> None:
+            if self._failure is None:
+                try:
+                    work(inputs)
+                except ClientFailed as error:
+                    self._failure = error
+
+        with ThreadPoolExecutor(max_workers=1) as worker:
+            yield lambda inputs: worker.submit(carry_out, inputs)
+        if self._failure is not None:
+            raise self._failure
+
+    def process(self, inputs: Sequence[Message], *, again: bool = True) -> None:
+        """Send an output for each input and wait until all are acknowledged. Those that are not are made `again`.
+
+        Raises ClientFailed if some are not acknowledged after all attempts.
+        """
+        self._make([_source(one) for one in inputs], again=again)
 
     def commit(self, inputs: Sequence[Message], *, as_member: bool = True) -> bool:
         """Commit the offsets after these inputs and wait for the answer: whether the coordinator has taken them. Within
@@ -286,6 +328,10 @@ class ProgramSteps(ProducingSteps):
             self._store.close()
         self._writer.flush()
         self._tell(done=True)
+
+
+def _keep(outcomes: dict[int, str], number: int, answer: Mapping[str, Any]) -> None:
+    outcomes[number] = answer["outcome"]
 
 
 def _source(message: Message) -> Input:

@@ -2,13 +2,13 @@
 
 They differ in the order of two steps, and that decides what a crash between these does to inputs. A program says where
 it is between two steps (`app.between`), so that it can be stopped there, or killed (application.py). `poll` returns at
-least one input, or none once the program is to end; `process` returns when every output is acknowledged.
+least one input, or none once the program is to end; `process` returns when every output is acknowledged. One that is
+not is made again, but where an input is to be processed once at most (`again=False`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from harness.workloads.stores.types import StoreLost
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Message
 
     from harness.workloads.processes.group_steps import GroupSteps
+    from harness.workloads.processes.polls import Key
     from harness.workloads.processes.program_steps import ProgramSteps
 
 
@@ -26,7 +27,7 @@ def commit_then_process(app: ProgramSteps) -> None:
         app.between("poll", "commit")
         if app.commit(inputs):
             app.between("commit", "process")
-            app.process(inputs)
+            app.process(inputs, again=False)
             app.between("process", "poll")
 
 
@@ -46,7 +47,7 @@ def commit_async_then_process(app: GroupSteps) -> None:
         app.between("poll", "commit")
         app.commit_async(inputs)
         app.between("commit", "process")
-        app.process(inputs)
+        app.process(inputs, again=False)
         app.between("process", "poll")
 
 
@@ -61,7 +62,9 @@ def process_then_commit_async(app: GroupSteps) -> None:
 
 
 def process_then_commit_when_revoked(app: GroupSteps) -> None:
-    """At least once, with few commits: one when partitions are taken away, and one at the end."""
+    """At least once, with few commits: one when partitions are taken away, and one at the end. What was done of lost
+    partitions is not committed: others have them.
+    """
     done: list[Message] = []
 
     def commit() -> None:
@@ -71,7 +74,11 @@ def process_then_commit_when_revoked(app: GroupSteps) -> None:
             app.between("commit", "give up")
             done.clear()
 
+    def forget(lost: Collection[Key]) -> None:
+        done[:] = [one for one in done if (one.topic(), one.partition()) not in lost]
+
     app.when_revoked(commit)
+    app.when_lost(forget)
     while inputs := app.poll():
         app.process(inputs)
         done.extend(inputs)
@@ -94,9 +101,9 @@ def hand_over(app: ProgramSteps) -> None:
         app.process(inputs)
         app.between("process", "hand-over")
 
-    with ThreadPoolExecutor(max_workers=1) as worker:
+    with app.own_thread(work) as give:
         while inputs := app.poll():
-            worker.submit(work, inputs)
+            give(inputs)
 
 
 def process_then_store(app: GroupSteps) -> None:
@@ -118,9 +125,9 @@ def hand_over_then_store(app: GroupSteps) -> None:
         app.between("process", "store")
         app.store(inputs)
 
-    with ThreadPoolExecutor(max_workers=1) as worker:
+    with app.own_thread(work) as give:
         while inputs := app.poll():
-            worker.submit(work, inputs)
+            give(inputs)
 
 
 def transact(app: ProgramSteps, *, as_member: bool = True) -> None:
@@ -143,8 +150,8 @@ def transact_for_group(app: ProgramSteps) -> None:
 
 
 def transact_by_partition(app: GroupSteps) -> None:
-    """The same with a producer for each input partition, whose transactional.id names the partition: who has the
-    partition next fences the producer of who had it.
+    """The same with a producer for each input partition, whose transactional.id names the partition. Who is given the
+    partition fences the producer of who had it, before it asks where to begin.
     """
     while inputs := app.poll():
         for ours in app.by_partition(inputs):

@@ -127,6 +127,13 @@ def test_who_comes_in_sync_with_the_end_of_a_reassignment_is_elected_cleanly() -
     assert judged("leader-elected-from-isr", moving, moved).outcome == HELD
     stays = structs.replace(moved, replicas=(1, 2, 3))
     assert judged("leader-elected-from-isr", moving, stays).outcome == CONTRADICTED
+    # Of one replica that is moved nobody stays beside the new one.
+    alone = structs.replace(moving, isr=(1,), replicas=(1, 4, 5), adding=(4, 5), removing=(1,))
+    taken = structs.replace(moved, leader=4, isr=(4,), replicas=(4, 5))
+    assert judged("leader-elected-from-isr", alone, taken).outcome == HELD
+    # While it is under way nobody is elected who was not stated to be in sync.
+    early = structs.replace(taken, replicas=(1, 4, 5), adding=(4, 5), removing=(1,))
+    assert judged("leader-elected-from-isr", alone, early).outcome == CONTRADICTED
 
 
 @pytest.mark.parametrize(("replicas", "outcome"), [((2,), NOT_OBSERVED), ((1, 2), CONTRADICTED), (None, CONTRADICTED)])

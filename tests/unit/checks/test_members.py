@@ -60,7 +60,9 @@ SLOW = {"name": "slow", "kind": "processor", "settings": {"session.timeout.ms": 
 
 
 def killed(process: str, at_s: int, kind: str = "kill-client") -> list[Event]:
-    fault = Fault(fault_kind=kind, id=process, phase="inject", target=Target(node=process), description="", proof=None)
+    fault = Fault(
+        fault_kind=kind, id=f"{process}-{kind}", phase="inject", target=Target(node=process), description="", proof=None
+    )
     verified = structs.replace(fault, phase="verified", proof=proof(kind))
     return [at(at_s * SECOND, one) for one in (fault, verified)]
 
@@ -208,26 +210,43 @@ def test_of_a_client_that_says_no_generation_nothing_is_known() -> None:
     assert two_owners(view(given("slow", 10), given("other", 20))) == []
 
 
-CONSUMER = {"name": "slow", "kind": "processor", "settings": {"group.protocol": "consumer"}}
-OTHER = CONSUMER | {"name": "other", "settings": {"session.timeout.ms": "6000"}}
+CONSUMER = {"name": "slow", "kind": "processor", "settings": {"group.protocol": "consumer", "group.id": "g"}}
+OTHER, THIRD = CONSUMER | {"name": "other"}, CONSUMER | {"name": "third"}
+SHORT = {"group.consumer.session.timeout.ms": "6000", "group.consumer.heartbeat.interval.ms": "2000"}
 
 
 @pytest.mark.parametrize(
-    ("events", "processes", "permitted"),
+    ("events", "processes", "settings", "permitted"),
     [
-        (killed("other", 1), [CONSUMER, OTHER], True),
-        (killed("other", 6), [CONSUMER, OTHER], False),
-        (killed("slow", 1), [CONSUMER, OTHER], False),
-        ([], [CONSUMER, OTHER], False),
-        (killed("other", 1), [SLOW, OTHER], False),
+        (killed("other", 3), [CONSUMER, OTHER], SHORT, True),
+        (killed("other", 5), [CONSUMER, OTHER], SHORT, False),
+        (killed("other", 3), [CONSUMER, OTHER], {}, False),
+        (killed("other", -40), [CONSUMER, OTHER], {}, True),
+        (killed("other", 3), [CONSUMER, OTHER, THIRD], SHORT, False),
+        ([*killed("other", 3), *killed("third", 2)], [CONSUMER, OTHER, THIRD], SHORT, True),
+        ([*killed("other", 3, "freeze-client"), *killed("other", 7)], [CONSUMER, OTHER], SHORT, True),
+        (killed("slow", 1), [CONSUMER, OTHER], SHORT, False),
+        ([], [CONSUMER, OTHER], SHORT, False),
+        (killed("other", 1), [SLOW, OTHER], SHORT, False),
     ],
-    ids=["its owner is gone", "its session lasts", "another one is gone", "alive", "classic protocol"],
+    ids=[
+        "its owner is gone",
+        "its session lasts",
+        "sessions are longer by default",
+        "and are over some time",
+        "a third one is there",
+        "both are gone",
+        "stopped, and killed later",
+        "another one is gone",
+        "alive",
+        "classic protocol",
+    ],
 )
 def test_an_empty_group_of_the_consumer_protocol_takes_offsets(
-    events: list[Event], processes: list[dict[str, Any]], permitted: bool
+    events: list[Event], processes: list[dict[str, Any]], settings: dict[str, str], permitted: bool
 ) -> None:
     rows = [dict(row) for row in stale_commit_accepted(view(*OVERTAKEN, committed("slow", 7, 8 * SECOND)))]
     finding = found("stale-commit-accepted", ("t", 0), rows)
-    run = run_record({"kafka": "4.3.1", "processes": processes})
+    run = run_record({"kafka": "4.3.1", "processes": processes, "settings": settings})
     assert (excuses.group_emptied(run, finding, RunState(tuple(events))) is not None) == permitted
     assert excuses.group_emptied(run, finding) is None

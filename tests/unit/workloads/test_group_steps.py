@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from confluent_kafka import KafkaError, TopicPartition
 
 from evidence.history import schema
 from harness.workloads.processes.group_steps import GroupSteps
+from harness.workloads.processes.programs import process_then_commit_when_revoked
 
 
 class Client:
@@ -43,6 +45,28 @@ class Rows:
 
 def named(offsets: Sequence[TopicPartition]) -> list[tuple[str, int, int]]:
     return [(one.topic, one.partition, one.offset) for one in offsets]
+
+
+def test_what_was_done_of_lost_partitions_is_not_committed() -> None:
+    """Others have them, and may have committed more."""
+    committed, hooks = list[tuple[int, int]](), dict[str, Any]()
+    polled = [[message(0, 3), message(1, 8)], [message(1, 9)]]
+
+    def poll() -> list[Any]:
+        if len(polled) == 1:
+            hooks["lost"]([("t", 0)])
+        return polled.pop(0) if polled else []
+
+    app: Any = SimpleNamespace(
+        poll=poll,
+        process=lambda inputs: None,
+        between=lambda *_: None,
+        commit=lambda inputs: committed.extend((one.partition(), one.offset()) for one in inputs),
+        when_revoked=partial(hooks.__setitem__, "revoked"),
+        when_lost=partial(hooks.__setitem__, "lost"),
+    )
+    process_then_commit_when_revoked(app)
+    assert committed == [(1, 8), (1, 9)]
 
 
 def message(partition: int, offset: int) -> Any:
@@ -90,12 +114,12 @@ def test_another_thread_has_the_one_that_polls_store_its_offsets() -> None:
     assert app._client.stored == [("t", 0, 5), ("t", 1, 8)]
 
 
-def test_each_partition_has_a_producer_whose_id_names_it_and_a_new_owner_makes_another() -> None:
-    made = list[str]()
+def test_who_is_given_a_partition_opens_its_producer_and_fences_before_it_asks_where_to_begin() -> None:
+    happened = list[str]()
 
     def open_producer(settings: dict[str, str]) -> Any:
-        made.append(settings["transactional.id"])
-        return SimpleNamespace(number=None)
+        own = settings["transactional.id"]
+        return SimpleNamespace(number=None, initialise=lambda: happened.append(own))
 
     app = application(
         of_partition={},
@@ -103,22 +127,22 @@ def test_each_partition_has_a_producer_whose_id_names_it_and_a_new_owner_makes_a
         settings={"acks": "all"},
         open_producer=open_producer,
         transactions=SimpleNamespace(number=4),
-        polls=SimpleNamespace(note=lambda *_: None),
+        polls=SimpleNamespace(note=lambda kind, *_: happened.append(kind)),
+        store=None,
         when_revoked=lambda: None,
+        when_lost=lambda lost: None,
     )
+    app._given(None, [TopicPartition("t", 0), TopicPartition("t", 1)])
+    assert happened == ["inputs-t-0", "inputs-t-1", schema.ASSIGN]
     inputs = [message(1, 7), message(0, 3), message(1, 8)]
-    for ours in app.by_partition(inputs):
-        assert {one.partition() for one in ours} == {int(made[-1][-1])}
-        assert [one.offset() for one in ours] in ([3], [7, 8])
+    for done, ours in enumerate(app.by_partition(inputs)):
+        assert [one.offset() for one in ours] == ([3], [7, 8])[done]
         # Transactions are counted by the process, whichever producer they are of.
-        assert app._transactions.number == 3 + len(made)
+        assert app._transactions.number == 4 + done
         app._transactions.number += 1
-    assert made == ["inputs-t-0", "inputs-t-1"]
-    list(app.by_partition(inputs))
-    assert len(made) == 2
     app._taken(None, [TopicPartition("t", 1)])
-    list(app.by_partition(inputs))
-    assert made[2:] == ["inputs-t-1"]
+    app._given(None, [TopicPartition("t", 1)])
+    assert happened[3:] == [schema.REVOKE, "inputs-t-1", schema.ASSIGN]
 
 
 def test_what_is_to_be_done_when_partitions_are_revoked_is_done_before_they_are_gone() -> None:
@@ -128,5 +152,6 @@ def test_what_is_to_be_done_when_partitions_are_revoked_is_done_before_they_are_
     app._taken(None, [TopicPartition("t", 0)])
     assert happened == ["commit", schema.REVOKE]
     # Of partitions that are lost nothing can be committed any more.
+    app.when_lost(lambda lost: happened.append(f"forget {lost}"))
     app._lost(None, [TopicPartition("t", 0)])
-    assert happened[2:] == [schema.REVOKE]
+    assert happened[2:] == ["forget [('t', 0)]", schema.REVOKE]
