@@ -132,9 +132,9 @@ def reassigned_to_one(run: Run) -> None:
 
     run.kill(comes)
     run.wipe(comes)
-    run.heal_network()
     if not KAFKA_15665.affects(run.version):
-        run.wait_leader(t, leaves)
+        run.wait_leader(t, leaves)  # until the replicas that stay are reached again, and end the reassignment
+    run.heal_network()
     run.start(comes)
     if KAFKA_15665.is_back(run.version.release):
         start_again_unless_led(run, t, comes)
