@@ -9,10 +9,10 @@ From 3.8 to 4.2 it waited for all replicas. A replica that stays and is down for
 then. So from 4.3 on it waits for the added ones alone again, unless it removes more than it adds (KAFKA-19975). The ISR
 is as large as before. The only other good copy is deleted all the same.
 
-With eligible leader replicas (KIP-966) the last known leader is elected when it comes back, with its blank disk. The
-controller has to know by then in which directory its replica lies (KIP-858, blank-disk-replacement). It elects nobody
-if it learns that later (ReplicationControlManager.handleAssignReplicasToDirs, 4.3.1, 4.4.0). The order differs
-from run to run. A second start ends it.
+The last replica in sync, or with eligible leader replicas (KIP-966) the last known leader, is elected when it comes
+back, with its blank disk. From 3.7 on the controller has to know by then in which directory its replica lies (KIP-858,
+blank-disk-replacement). It elects nobody if it learns that later (ReplicationControlManager.handleAssignReplicasToDirs,
+3.7.1, 4.3.1, 4.4.0). The order differs from run to run. A second start ends it.
 
 Here two of three replicas are cut off, and the remaining one acknowledges a record. A fourth broker is to replace it,
 and that broker's disk then fails. Where the reassignment waits for the replicas that stay, the first replica still
@@ -136,7 +136,7 @@ def reassigned_to_one(run: Run) -> None:
         run.wait_leader(t, leaves)  # until the replicas that stay are reached again, and end the reassignment
     run.heal_network()
     run.start(comes)
-    if KAFKA_15665.is_back(run.version.release):
+    if KAFKA_15665.affects(run.version) and ranges.LEADERS_NEED_A_DIRECTORY.holds(run.version):
         start_again_unless_led(run, t, comes)
     run.wait_reassigned(t)
     run.send(t)
