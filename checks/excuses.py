@@ -24,7 +24,7 @@ from evidence.borders import (
     LEADER_EPOCHS,
     java_is_idempotent_by_default,
 )
-from evidence.events import NO_LEADER, Broker, Container, Log, Moment, Step, of
+from evidence.events import NO_LEADER, Broker, ClientEnded, Container, Log, Moment, Step, of
 from evidence.faults.clients import FreezeClientProof, KillClientProof
 from evidence.findings import Finding, Row
 from evidence.node_releases import asks_by_epoch_at, protocol_at, release_at, speaks_epochs_at
@@ -72,6 +72,8 @@ HEARTBEAT_MS: Final = 3_000
 SESSION: Final = "session.timeout.ms"
 HEARTBEAT: Final = "heartbeat.interval.ms"
 PROTOCOL: Final = "group.protocol"
+ENDED_NS: Final = 15_000_000_000
+"""A process that is stopped may have left its group so long before its end is told. Ours."""
 BROKERS_SESSION_MS: Final = 45_000
 BROKERS_HEARTBEAT_MS: Final = 5_000
 """The defaults of the brokers' group.consumer.session.timeout.ms and group.consumer.heartbeat.interval.ms (KIP-848)."""
@@ -423,37 +425,43 @@ def group_forgotten(run: RunRecord, finding: Finding, run_state: RunState | None
     over = _sessions_over(run, run_state)
     for row in finding.evidence:
         owners, given_ns = row.detail.get("owners", ("",)), row.detail.get("given_ns", (0, 0))
-        if row.detail.get("given_back_ns") is None and given_ns[1] < over.get(str(owners[0]), NEVER_NS):
+        if row.detail.get("given_back_ns") is None and not _within(over.get(str(owners[0]), ()), given_ns[1]):
             return None
     return "a group without members is forgotten, and begins with generation 1 again"
 
 
-def _silent(run_state: RunState) -> dict[str, int]:
-    """Since when each client that was killed or stopped says nothing, by its process."""
-    silent: dict[str, int] = {}
+def _sessions_over(run: RunRecord, run_state: RunState) -> dict[str, list[Span]]:
+    """From when to when each client's session may be over, by its process: since it was killed, stopped or ended, and
+    until it went on. A session is that of the brokers for a member of the consumer protocol, else its own setting's.
+    """
+    over: dict[str, list[Span]] = {}
     for kind in (FreezeClientProof, KillClientProof):
         for fact, _ in run_state.proved(kind):
             for name in fact.nodes:
-                silent[name] = min(fact.inject_ns, silent.get(name, NEVER_NS))
-    return silent
-
-
-def _sessions_over(run: RunRecord, run_state: RunState) -> dict[str, int]:
-    """From when on the session of each client that was killed or stopped may be over, by its process: of a member of
-    the consumer protocol as brokers have it, of another one as its own settings do.
-    """
-    over = {}
-    for name, silent_ns in _silent(run_state).items():
-        process = run.process(name)
-        settings = {} if process is None else process.settings
-        if settings.get(PROTOCOL) == "consumer":
-            session_ms = _number(run.settings, BROKERS_SESSION_MS, f"group.consumer.{SESSION}")
-            beat_ms = _number(run.settings, BROKERS_HEARTBEAT_MS, f"group.consumer.{HEARTBEAT}")
-        else:
-            session_ms = _number(settings, SESSION_MS, SESSION)
-            beat_ms = _number(settings, HEARTBEAT_MS, HEARTBEAT)
-        over[name] = silent_ns + max(0, session_ms - beat_ms) * 1_000_000
+                left_ns = _left_ns(run, name)
+                back_ns = NEVER_NS if kind is KillClientProof or fact.heal_ns is None else fact.heal_ns + left_ns
+                if (begin_ns := fact.inject_ns + left_ns) < back_ns - left_ns:
+                    over.setdefault(name, []).append((begin_ns, back_ns))
+    for event in of(run_state.events, ClientEnded):
+        over.setdefault(event.process, []).append((event.at_ns - ENDED_NS, NEVER_NS))
     return over
+
+
+def _left_ns(run: RunRecord, name: str) -> int:
+    """What is left of a client's session, at least, when it falls silent: it has sent a heartbeat some time before."""
+    process = run.process(name)
+    settings = {} if process is None else process.settings
+    if settings.get(PROTOCOL) == "consumer":
+        session_ms = _number(run.settings, BROKERS_SESSION_MS, f"group.consumer.{SESSION}")
+        beat_ms = _number(run.settings, BROKERS_HEARTBEAT_MS, f"group.consumer.{HEARTBEAT}")
+    else:
+        session_ms = _number(settings, SESSION_MS, SESSION)
+        beat_ms = _number(settings, HEARTBEAT_MS, HEARTBEAT)
+    return max(0, session_ms - beat_ms) * 1_000_000
+
+
+def _within(spans: Sequence[Span], at_ns: int) -> bool:
+    return any(begin_ns <= at_ns < end_ns for begin_ns, end_ns in spans)
 
 
 def group_emptied(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
@@ -470,7 +478,7 @@ def group_emptied(run: RunRecord, finding: Finding, run_state: RunState | None =
         group = process.settings.get("group.id")
         others = {one.name for one in run.processes if group and one.settings.get("group.id") == group}
         others = others - {process.name} | {str(row.detail.get("owner"))}
-        if (row.completed_ns or 0) < max(over.get(name, NEVER_NS) for name in others):
+        if not all(_within(over.get(name, ()), row.completed_ns or 0) for name in others):
             return None
     return "the group was empty, and takes offsets of whoever has left it"
 

@@ -2,9 +2,9 @@
 
 A topic's name may have 249 characters. To delete a partition a broker renames its directory to <topic>-<partition>.<32
 hexadecimal digits>-delete, which for names from 214 characters on is longer than the 255 bytes that file systems take.
-Before 1.0 the topic is never deleted then, and nothing else happens. From 1.0 on a broker treats a failing directory as
-a broken disk (KIP-112). It takes the log directory offline, and exits if it has no other. All brokers that hold the
-topic get the request at the same moment.
+From 0.10.2 to 0.11 the topic is never deleted then, and nothing else happens. From 1.0 on a broker treats a failing
+directory as a broken disk (KIP-112). It takes the log directory offline, and exits if it has no other. All brokers that
+hold the topic get the request at the same moment.
 
 When they are restarted, they get it again: the deletion is in ZooKeeper until it is done, and the controller, here a
 broker without replicas, repeats it. The deletion is withdrawn while all brokers are down; an operator has to find that

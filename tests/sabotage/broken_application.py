@@ -22,7 +22,7 @@ from harness.workloads.stores.types import Output
 def sends_nothing() -> None:
     """It records that it has processed its inputs, and makes nothing of them."""
 
-    def process(self: ProgramSteps, inputs: Sequence[Message], *, again: bool = True) -> None:
+    def process(self: ProgramSteps, inputs: Sequence[Message]) -> None:
         for message in inputs:
             self._writer.append(
                 kind=schema.PROCESSED,

@@ -2,7 +2,7 @@
 
 A follower asks for the end of the last epoch that its log has: up to 2.6 by a request of its own, from protocol 2.7 on
 with each fetch (KIP-595). The leader looks it up in its epochs either way, and that is what it logs
-(LeaderEpochFileCache.endOffsetFor, 0.11.0.3 to 3.9.0).
+(LeaderEpochFileCache.endOffsetFor, 0.11.0.3 to 4.3.1).
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from confluent_kafka import KafkaError, Message, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
+from evidence.errors import ClientFailed
 from evidence.history import schema
 from evidence.history.writer import HistoryWriter
 from harness.workloads.processes import child
@@ -125,7 +126,12 @@ class GroupSteps(ProgramSteps):
         """Open the producer of an input partition, and fence off who had its transactional.id."""
         transactional_id = f"{self._ids}-{key[0]}-{key[1]}"
         opened = self._open_producer(settings={**self._settings, "transactional.id": transactional_id})
-        opened.initialise()
+        try:
+            opened.initialise()
+        except KafkaException as error:
+            self._failure = ClientFailed(
+                f"{transactional_id}: {error.args[0].name()}"
+            )  # a listener's error may be lost
         self._of_partition[key] = opened
 
     def _taken(self, client: Any, partitions: Sequence[Any]) -> None:

@@ -33,8 +33,8 @@ from harness.workloads.stores import open_store
 from harness.workloads.stores.types import Output, Store, StoreFull, StoreLost
 
 POLL_S: Final = 0.2
-ATTEMPTS: Final = 5
-"""How often an output is made that is not acknowledged. Each attempt waits for as long as a step may take."""
+ANSWERED_S: Final = 330.0
+"""Longer than any producer tries to send a record by default (message.timeout.ms, delivery.timeout.ms)."""
 
 
 class ProducingSteps:
@@ -62,22 +62,14 @@ class ProducingSteps:
         self._told_to_go_on = threading.Event()
         self._producer = arguments["producer"]
 
-    def _make(self, sources: Sequence[Input], *, again: bool = True) -> None:
-        """Send an output for each input and wait until all are acknowledged. Those that are not are made `again`, but
-        for those of a transaction, which can only be aborted.
+    def _make(self, sources: Sequence[Input]) -> None:
+        """Send an output for each input and wait until all are acknowledged, for as long as the producer tries.
 
-        Raises ClientFailed if some are not acknowledged after all attempts.
+        Raises ClientFailed if some are not: an application that committed their inputs all the same would skip these,
+        and one that made them again might make them twice. Of a transaction it is no failure: that one is aborted.
         """
-        for _ in range(ATTEMPTS):
-            sources = self._made_in_vain(sources)
-            if not sources or not again or self._transactions.transactional:
-                return
-            time.sleep(POLL_S)
-        raise ClientFailed(f"{len(sources)} outputs are not acknowledged after {ATTEMPTS} attempts")
-
-    def _made_in_vain(self, sources: Sequence[Input]) -> list[Input]:
-        """Send an output for each input, and wait for the answers: the inputs of those that are not acknowledged."""
-        outcomes = dict[int, str]()
+        outcomes = list[str]()
+        transactional = self._transactions.transactional
         with self._one_at_a_time:
             first = self._sequence
             self._sequence += len(sources)
@@ -88,14 +80,15 @@ class ProducingSteps:
                     source.partition % self._output_partitions,
                     first + number,
                     source=source,
-                    tell=partial(_keep, outcomes, number),
+                    tell=lambda answer: outcomes.append(answer["outcome"]),
                 )
-            self._transactions.flush(LIMIT_S)
-        vain = [source for number, source in enumerate(sources) if outcomes.get(number) != schema.OK]
-        self._processed += len(sources) - len(vain)
-        self._errors += ["send"] if vain else []
+            self._transactions.flush(LIMIT_S if transactional else ANSWERED_S)
+        made = outcomes.count(schema.OK)
+        self._processed += made
+        self._errors += ["send"] if made < len(sources) else []
         self._tell()
-        return vain
+        if made < len(sources) and not transactional:
+            raise ClientFailed(f"{len(sources) - made} of {len(sources)} outputs are not acknowledged")
 
     def between(self, done: str, following: str) -> None:
         """The program has carried out one step and not begun the other: the place to stand still, if this is it."""
@@ -123,7 +116,7 @@ class ProgramSteps(ProducingSteps):
     _on_commit: Callable[..., None] | None = None
     """Hears the answers to commits that are not waited for; None if there are none."""
     _failure: ClientFailed | None = None
-    """What a thread of its own has failed with."""
+    """What a thread of its own, or a callback, has failed with."""
 
     def __init__(self, arguments: Mapping[str, Any], commands: child.Commands, writer: HistoryWriter) -> None:
         super().__init__(arguments, commands, writer)
@@ -164,12 +157,14 @@ class ProgramSteps(ProducingSteps):
             self._polls.note(kind, outcome, partitions)
 
     def poll(self) -> Sequence[Message]:
-        """The next inputs, at least one; none if the program is to end. Raises what its own thread has failed with."""
+        """The next inputs, at least one; none if the program is to end. Raises ClientFailed if its own thread, or a
+        callback, has failed.
+        """
         while self._goes_on(0.0):
             self._before_poll()
-            if self._failure is not None:
-                raise self._failure
+            self._raise_failure()
             seen = self._polls.poll(POLL_S)
+            self._raise_failure()
             with self._one_at_a_time:
                 self._writer.flush()
             self._errors += [error.name() for _, error in seen.errors]
@@ -195,15 +190,15 @@ class ProgramSteps(ProducingSteps):
 
         with ThreadPoolExecutor(max_workers=1) as worker:
             yield lambda inputs: worker.submit(carry_out, inputs)
+        self._raise_failure()
+
+    def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
 
-    def process(self, inputs: Sequence[Message], *, again: bool = True) -> None:
-        """Send an output for each input and wait until all are acknowledged. Those that are not are made `again`.
-
-        Raises ClientFailed if some are not acknowledged after all attempts.
-        """
-        self._make([_source(one) for one in inputs], again=again)
+    def process(self, inputs: Sequence[Message]) -> None:
+        """Send an output for each input and wait until all are acknowledged. Raises ClientFailed if some are not."""
+        self._make([_source(one) for one in inputs])
 
     def commit(self, inputs: Sequence[Message], *, as_member: bool = True) -> bool:
         """Commit the offsets after these inputs and wait for the answer: whether the coordinator has taken them. Within
@@ -328,10 +323,6 @@ class ProgramSteps(ProducingSteps):
             self._store.close()
         self._writer.flush()
         self._tell(done=True)
-
-
-def _keep(outcomes: dict[int, str], number: int, answer: Mapping[str, Any]) -> None:
-    outcomes[number] = answer["outcome"]
 
 
 def _source(message: Message) -> Input:

@@ -2,8 +2,8 @@
 
 They differ in the order of two steps, and that decides what a crash between these does to inputs. A program says where
 it is between two steps (`app.between`), so that it can be stopped there, or killed (application.py). `poll` returns at
-least one input, or none once the program is to end; `process` returns when every output is acknowledged. One that is
-not is made again, but where an input is to be processed once at most (`again=False`).
+least one input, or none once the program is to end; `process` returns when every output is acknowledged, and the
+program fails if one is not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def commit_then_process(app: ProgramSteps) -> None:
         app.between("poll", "commit")
         if app.commit(inputs):
             app.between("commit", "process")
-            app.process(inputs, again=False)
+            app.process(inputs)
             app.between("process", "poll")
 
 
@@ -47,7 +47,7 @@ def commit_async_then_process(app: GroupSteps) -> None:
         app.between("poll", "commit")
         app.commit_async(inputs)
         app.between("commit", "process")
-        app.process(inputs, again=False)
+        app.process(inputs)
         app.between("process", "poll")
 
 

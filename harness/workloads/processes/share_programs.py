@@ -3,7 +3,7 @@ is to become of it.
 
 They differ as those of consumer groups do (programs.py): what is not accepted is delivered again, whether it was
 processed or not. `poll` returns at least one input, or none once the program is to end; `process` returns when every
-output is acknowledged, or not `again` when its fate is known.
+output is acknowledged, and the program fails if one is not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def accept_then_process(app: ShareSteps) -> None:
         app.between("poll", "accept")
         if app.accept(inputs):
             app.between("accept", "process")
-            app.process(inputs, again=False)
+            app.process(inputs)
             app.between("process", "poll")
 
 

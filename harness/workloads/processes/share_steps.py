@@ -64,13 +64,10 @@ class ShareSteps(ProducingSteps):
                 return self._returned
         return ()
 
-    def process(self, inputs: Sequence[Delivered], *, again: bool = True) -> None:
-        """Send an output for each input and wait until all are acknowledged. Those that are not are made `again`.
-
-        Raises ClientFailed if some are not acknowledged after all attempts.
-        """
+    def process(self, inputs: Sequence[Delivered]) -> None:
+        """Send an output for each input and wait until all are acknowledged. Raises ClientFailed if some are not."""
         if inputs:
-            self._make([Input(one.topic, one.partition, one.offset) for one in inputs], again=again)
+            self._make([Input(one.topic, one.partition, one.offset) for one in inputs])
 
     def accept(self, inputs: Sequence[Delivered]) -> bool:
         """Say that inputs are processed and wait for the answer: whether all are taken for that."""

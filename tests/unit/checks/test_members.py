@@ -10,7 +10,7 @@ from msgspec import structs
 from checks import excuses
 from checks.anomalies.members import stale_commit_accepted, two_owners
 from checks.view import Ending, Membership, PartitionView
-from evidence.events import Event, Fault, Target
+from evidence.events import ClientEnded, Event, Fault, Target
 from evidence.findings import found
 from evidence.history import schema
 from evidence.run_state import RunState
@@ -65,6 +65,11 @@ def killed(process: str, at_s: int, kind: str = "kill-client") -> list[Event]:
     )
     verified = structs.replace(fault, phase="verified", proof=proof(kind))
     return [at(at_s * SECOND, one) for one in (fault, verified)]
+
+
+def thawed(process: str, at_s: int) -> Event:
+    fault, _ = killed(process, at_s, "freeze-client")
+    return structs.replace(fault, phase="heal")
 
 
 @pytest.mark.parametrize(
@@ -225,6 +230,10 @@ SHORT = {"group.consumer.session.timeout.ms": "6000", "group.consumer.heartbeat.
         (killed("other", 3), [CONSUMER, OTHER, THIRD], SHORT, False),
         ([*killed("other", 3), *killed("third", 2)], [CONSUMER, OTHER, THIRD], SHORT, True),
         ([*killed("other", 3, "freeze-client"), *killed("other", 7)], [CONSUMER, OTHER], SHORT, True),
+        ([*killed("other", 1, "freeze-client"), thawed("other", 3)], [CONSUMER, OTHER], SHORT, False),
+        ([*killed("other", -20, "freeze-client"), thawed("other", -1)], [CONSUMER, OTHER], SHORT, False),
+        ([*killed("other", -20, "freeze-client"), thawed("other", 6)], [CONSUMER, OTHER], SHORT, True),
+        ([*killed("other", 3), at(20 * SECOND, ClientEnded(process="third"))], [CONSUMER, OTHER, THIRD], SHORT, True),
         (killed("slow", 1), [CONSUMER, OTHER], SHORT, False),
         ([], [CONSUMER, OTHER], SHORT, False),
         (killed("other", 1), [SLOW, OTHER], SHORT, False),
@@ -237,6 +246,10 @@ SHORT = {"group.consumer.session.timeout.ms": "6000", "group.consumer.heartbeat.
         "a third one is there",
         "both are gone",
         "stopped, and killed later",
+        "stopped, and on again in time",
+        "back since long",
+        "just back",
+        "the third has left",
         "another one is gone",
         "alive",
         "classic protocol",

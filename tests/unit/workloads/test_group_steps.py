@@ -9,8 +9,10 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from confluent_kafka import KafkaError, TopicPartition
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from evidence.errors import ClientFailed
 from evidence.history import schema
 from harness.workloads.processes.group_steps import GroupSteps
 from harness.workloads.processes.programs import process_then_commit_when_revoked
@@ -143,6 +145,29 @@ def test_who_is_given_a_partition_opens_its_producer_and_fences_before_it_asks_w
     app._taken(None, [TopicPartition("t", 1)])
     app._given(None, [TopicPartition("t", 1)])
     assert happened[3:] == [schema.REVOKE, "inputs-t-1", schema.ASSIGN]
+
+
+def test_a_producer_that_cannot_fence_ends_the_program_and_not_the_listener_alone() -> None:
+    """Java's consumer up to 2.3 logs what a listener raises, and goes on."""
+
+    def fails() -> None:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    app = application(
+        of_partition={},
+        ids="inputs",
+        settings={},
+        open_producer=lambda settings: SimpleNamespace(number=None, initialise=fails),
+        polls=SimpleNamespace(
+            note=lambda *_: None, poll=lambda _: SimpleNamespace(messages=[message(0, 3)], errors=[])
+        ),
+        store=None,
+        to_store=queue.SimpleQueue(),
+        goes_on=lambda _: True,
+    )
+    app._given(None, [TopicPartition("t", 0)])
+    with pytest.raises(ClientFailed, match="inputs-t-0: _TIMED_OUT"):
+        app.poll()
 
 
 def test_what_is_to_be_done_when_partitions_are_revoked_is_done_before_they_are_gone() -> None:

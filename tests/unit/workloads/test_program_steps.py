@@ -13,8 +13,8 @@ from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 from evidence.errors import ClientFailed
 from evidence.history import schema
 from evidence.history.inputs import Input
-from harness.workloads.processes import program_steps
-from harness.workloads.processes.program_steps import ProgramSteps, before
+from harness.workloads.processes.program_steps import ANSWERED_S, ProgramSteps, before
+from harness.workloads.processes.transactional import LIMIT_S
 from harness.workloads.stores.sqlite import SqliteStore
 
 
@@ -78,11 +78,12 @@ def test_the_first_offset_of_each_partition() -> None:
 
 
 class Outputs:
-    """A producer whose sends have these outcomes, one flush after the other; the last ones again and again."""
+    """A producer whose sends have these outcomes, as far as they go."""
 
-    def __init__(self, *rounds: Sequence[str], transactional: bool = False) -> None:
-        self._rounds, self.transactional = list(rounds), transactional
+    def __init__(self, outcomes: Sequence[str], transactional: bool = False) -> None:
+        self._outcomes, self.transactional = outcomes, transactional
         self.sent, self._told = list[tuple[int, int]](), list[Any]()
+        self.waited_s = list[float]()
 
     def reserve(self, *_: Any) -> None: ...
 
@@ -90,11 +91,10 @@ class Outputs:
         self.sent.append((sequence, source.offset))
         self._told.append(tell)
 
-    def flush(self, _: float) -> None:
-        outcomes = self._rounds.pop(0) if len(self._rounds) > 1 else self._rounds[0]
-        for tell, outcome in zip(self._told, outcomes, strict=False):
+    def flush(self, timeout_s: float) -> None:
+        self.waited_s.append(timeout_s)
+        for tell, outcome in zip(self._told, self._outcomes, strict=False):
             tell({"outcome": outcome})
-        self._told = []
 
 
 def making(outputs: Outputs) -> Any:
@@ -105,29 +105,28 @@ def making(outputs: Outputs) -> Any:
 OK, LOST = schema.OK, schema.INFO
 
 
-def test_an_output_that_is_not_acknowledged_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_steps, "POLL_S", 0.0)
-    outputs = Outputs([OK, LOST, OK], [LOST], [OK])
+def test_a_program_fails_rather_than_go_on_without_an_output() -> None:
+    outputs = Outputs([OK, LOST, OK])
     app = making(outputs)
-    app.process([message(0, 3), message(0, 4), message(0, 5)])
-    assert outputs.sent == [(0, 3), (1, 4), (2, 5), (3, 4), (4, 4)]
-    assert (app._processed, app._errors) == (3, ["send", "send"])
-    unheard = making(Outputs([OK], [OK]))
-    unheard.process([message(0, 3), message(0, 4)])
-    assert unheard._processed == 2
+    with pytest.raises(ClientFailed, match="1 of 3 outputs are not acknowledged"):
+        app.process([message(0, 3), message(0, 4), message(0, 5)])
+    assert outputs.sent == [(0, 3), (1, 4), (2, 5)]
+    assert (app._processed, app._errors) == (2, ["send"])
+    with pytest.raises(ClientFailed, match="1 of 2 outputs"):
+        making(Outputs([OK])).process([message(0, 3), message(0, 4)])
+    sound = making(Outputs([OK, OK]))
+    sound.process([message(0, 3), message(0, 4)])
+    assert (sound._processed, sound._errors) == (2, [])
 
 
-def test_a_program_fails_rather_than_go_on_without_an_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_steps, "POLL_S", 0.0)
-    with pytest.raises(ClientFailed, match="1 outputs are not acknowledged after 5 attempts"):
-        making(Outputs([LOST])).process([message(0, 3)])
-
-
-def test_what_is_processed_once_at_most_or_in_a_transaction_is_not_made_again() -> None:
-    once, within = Outputs([LOST]), Outputs([LOST], transactional=True)
-    making(once).process([message(0, 3)], again=False)
-    making(within).process([message(0, 3)])
-    assert (len(once.sent), len(within.sent)) == (1, 1)
+def test_outputs_are_waited_for_as_long_as_a_producer_tries_but_for_those_of_a_transaction() -> None:
+    for transactional, limit_s in ((False, ANSWERED_S), (True, LIMIT_S)):
+        outputs = Outputs([OK], transactional=transactional)
+        making(outputs).process([message(0, 3)])
+        assert outputs.waited_s == [limit_s]
+    within = making(Outputs([LOST], transactional=True))
+    within.process([message(0, 3)])
+    assert within._errors == ["send"]
 
 
 def test_what_a_thread_of_its_own_fails_with_ends_the_program() -> None:

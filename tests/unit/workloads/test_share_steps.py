@@ -77,6 +77,8 @@ class Commands:
 class Outputs:
     """Takes every output."""
 
+    transactional = False
+
     def __init__(self) -> None:
         self.made: list[int] = []
 
