@@ -43,6 +43,8 @@ KAFKA_6975 = Bug(
     commits=("a1a6c524245", "ce4f4e1ab9a"),
 )
 WATCHED_S = 30.0
+FETCHER_STOPPED = r"\[ReplicaFetcher(Thread-0-\d+\]:| .*\]) Stopped"
+"""By a fetcher thread of 0.11, and of 1.0 and later."""
 
 
 @scenario(
@@ -95,7 +97,7 @@ def deleted_half_a_batch(run: Run) -> None:
 
     run.start(follower)
     if KAFKA_6975.affects(run.version):
-        run.wait_log_line(follower, r"ReplicaFetcherThread-0-\d+\]: Stopped", "that its fetcher thread has ended")
+        run.wait_log_line(follower, FETCHER_STOPPED, "that its fetcher thread has ended")
         run.let_pass(WATCHED_S, "the follower has had its time to come back")
         run.stop(follower)
         run.delete_records(t, 11)
