@@ -1,6 +1,6 @@
 """What the table of all nights and its pictures cost: nights are put into it, one more is added, and all is drawn.
 
-    python -m benchmarks.history [--runs 5000] [--nights 14]
+    python -m benchmarks.history [--runs 5000] [--nights 14] [--master spark://host:7077]
 
 Lines of the ledger are made, as runs leave them: eight claims of which five have a time, four times, an anomaly in one
 run of ten. Every figure is a process of its own, start-up included; CPU seconds are of that process and its children,
@@ -68,6 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--nights", type=int, default=14)
+    parser.add_argument("--master", default="local[2]", help="Spark master of the job (default local[2])")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         root, table = Path(place), str(Path(place) / "history.parquet")
@@ -77,7 +78,7 @@ def main() -> None:
         (root / "nights" / str(options.nights)).rename(last)
         measured("Spark alone", "-c", SPARK)
         for what, folder in ((f"{options.runs} runs of {options.nights} nights", root / "nights"), ("one more", last)):
-            measured(what, "-m", "analysis.history", str(folder), "--out", table)
+            measured(what, "-m", "analysis.history", str(folder), "--out", table, "--master", options.master)
         measured("drawn", "-m", "app", "trend", "--table", table, "--out", str(root / "trend.html"))
         size = (root / "trend.html").stat().st_size
         print(f"the page: {size / 1e6:.1f} MB")
