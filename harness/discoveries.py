@@ -346,7 +346,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         control=Arm(
             scenario="exactly-once-transactions",
             case="java-group-coordinator",
-            on=("2.8.2", "3.9.2-zk", "4.1.2", "4.3.1", "4.4.0"),
+            on=("2.2.2", "2.8.2", "3.9.2-zk", "4.1.2", "4.3.1", "4.4.0"),
             shows="Java's producer and consumer find the new coordinator, and the same process continues",
         ),
         about=About(

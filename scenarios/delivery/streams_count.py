@@ -13,8 +13,8 @@ process counts the second half again, on top of these results. With exactly_once
 outputs and offset are one transaction, which is aborted. The next process removes its store, because it was not closed,
 and restores what is committed. So each result counts each input once.
 
-Up to 2.0.0 nobody removes the store (KAFKA-7192), and from 3.8 to 4.2.1 not always (KAFKA-20685): what RocksDB has
-written to its files by then stays. Here it has written nothing yet. The museum's scenarios of these bugs have it write.
+Up to 2.0.0 nobody removes the store (museum-dirty-store-restored), and from 3.8 to 4.2.1 not always
+(museum-aborted-result-kept): what RocksDB has written to its files by then stays. Here it has written nothing yet.
 
 In the cases `…-standby` there are two machines. The process on one of them does the work, as Streams decides, and the
 other has a standby replica of the store (num.standby.replicas=1). That one follows the changelog, and takes over when
@@ -73,8 +73,8 @@ scenario(
         committed gets counts each input once.""",
     source="KIP-129, KIP-447; Kafka documentation, Streams: processing.guarantee",
     operator="""Set processing.guarantee=exactly_once_v2 if a count, a sum or another result in a store may not be too
-        high after a crash, and be on a release without KAFKA-7192 and KAFKA-20685. Results of at_least_once stay too
-        high: nothing corrects them.""",
+        high after a crash, and be on a release without the bugs of museum-dirty-store-restored and
+        museum-aborted-result-kept. Results of at_least_once stay too high: nothing corrects them.""",
     applies=ranges.TRANSACTIONS,
     cluster=ClusterPlan(settings=PARTITIONS),
     cases={
