@@ -134,7 +134,7 @@ def task_of(status: Mapping[str, Any], *, woken: bool = False) -> Task | None:
     Raises HarnessError, with Connect's own words, if the connector or its task has failed otherwise.
 
     >>> task_of({"connector": {"state": "RUNNING"}, "tasks": [{"worker_id": "127.0.0.1:83", "state": "RUNNING"}]})
-    Task(worker='127.0.0.1:83', state='RUNNING')
+    Task(worker='127.0.0.1:83', state='RUNNING', not_fenced='')
     """
     tasks = list(status.get("tasks", ()))
     for what, one in (("connector", status.get("connector", {})), *(("task", task) for task in tasks)):
