@@ -9,6 +9,7 @@ when: it is None there, and what depends on it is permitted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from checks.claims.basis import session_ms
@@ -18,6 +19,7 @@ from checks.settings import HEARD_NS, min_insync_bounds, releases_of_controller,
 from evidence.borders import (
     ASKS_CONTROLLER,
     ELIGIBLE_LEADERS_SUPPORTED,
+    FETCHES_END,
     GROUPS_OUTLIVE_MEMBERS,
     HIGH_WATERMARK_NEEDS_MIN_ISR,
     ISR_SHRINK_RAISES,
@@ -72,6 +74,12 @@ HEARTBEAT_MS: Final = 3_000
 SESSION: Final = "session.timeout.ms"
 HEARTBEAT: Final = "heartbeat.interval.ms"
 PROTOCOL: Final = "group.protocol"
+SOCKET_MS: Final = 30_000
+"""The default of replica.socket.timeout.ms."""
+STOPS_NS: Final = 5_000_000_000
+"""For the rest of what a new leader does. Ours."""
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+NOT_COORDINATOR: Final = "NOT_COORDINATOR"
 ENDED_NS: Final = 15_000_000_000
 """A process that is stopped may have left its group so long before its end is told. Ours."""
 BROKERS_SESSION_MS: Final = 45_000
@@ -481,6 +489,28 @@ def group_emptied(run: RunRecord, finding: Finding, run_state: RunState | None =
         if not all(_within(over.get(name, ()), row.completed_ns or 0) for name in others):
             return None
     return "the group was empty, and takes offsets of whoever has left it"
+
+
+def held_up_by_last_fetch(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
+    """Before 1.1 whoever is made the leader waits for the answer to the last fetch that it has sent to the leader
+    before, or for a connection to it, for up to replica.socket.timeout.ms (KAFKA-6051). Until then a coordinator says
+    that it is none.
+    """
+    if numbers(run.kafka) >= FETCHES_END.release or run_state is None:
+        return None
+    wait_ns = _number(run.settings, SOCKET_MS, "replica.socket.timeout.ms") * 1_000_000 + STOPS_NS
+    terms = [
+        state.begin_ns
+        for (topic, _), states in run_state.partitions.items()
+        for before, state in pairwise(states)
+        if topic == OFFSETS_TOPIC and state.leader != before.leader
+    ]
+    for row in finding.evidence:
+        until_ns = row.detail.get("until_ns", NEVER_NS)
+        led_ns = max((begin_ns for begin_ns in terms if begin_ns <= until_ns), default=-NEVER_NS)
+        if row.detail.get("error") != NOT_COORDINATOR or until_ns > led_ns + wait_ns:
+            return None
+    return "before 1.1 a new coordinator is held up by its last fetch from the one before"
 
 
 def truncates_to_high_watermark(run: RunRecord) -> bool:

@@ -37,6 +37,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from checks import excuses
 from checks.anomalies.availability import gone
 from checks.anomaly import (
     GROUP_FILES,
@@ -330,7 +331,14 @@ def _may_have_members(run_state: RunState, run: RunRecord, group: str) -> bool:
     return own or told or any(not step.name.startswith((COMMITS, *ASKS)) for step in named)
 
 
-@anomaly("group-unavailable", source=OFFSETS_DOC, basis=Basis.DOCUMENTATION, reads=(GROUPS,))
+@anomaly(
+    "group-unavailable",
+    source=OFFSETS_DOC,
+    basis=Basis.DOCUMENTATION,
+    reads=(GROUPS,),
+    permitted="before 1.1, for replica.socket.timeout.ms: a new coordinator is held up by its last fetch (KAFKA-6051)",
+    permits=excuses.held_up_by_last_fetch,
+)
 def group_unavailable(run_state: RunState) -> list[Evidence]:
     """A group's coordinator that had acknowledged an offset answers nothing but errors, for 20 s or more in which it is
     up and nothing disturbs it.

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from checks import excuses
 from checks.anomalies.groups import (
     committed_offset_ahead,
     committed_offset_lost,
@@ -13,6 +14,7 @@ from checks.anomalies.groups import (
     group_unavailable,
     partition_of,
 )
+from evidence import findings
 from evidence.engine import ContainerAction
 from evidence.events import (
     Container,
@@ -300,3 +302,27 @@ def test_a_group_has_its_partition_by_javas_hash(group: str, partition: int) -> 
 def test_the_time_that_the_first_question_waited_counts() -> None:
     waited = [answer(None, 30, error="_TIMED_OUT", took_s=10), answer(None, 41, error="_TIMED_OUT")]
     assert len(group_unavailable(run_state(commit(5, 1), *waited))) == 1
+
+
+@pytest.mark.parametrize(
+    ("kafka", "until_s", "error", "settings", "permitted"),
+    [
+        ("0.10.2.2", 50, "NOT_COORDINATOR", {}, True),
+        ("1.0.2", 54, "NOT_COORDINATOR", {}, True),
+        ("1.0.2", 56, "NOT_COORDINATOR", {}, False),
+        ("1.0.2", 50, "NOT_COORDINATOR", {"replica.socket.timeout.ms": "3000"}, False),
+        ("1.0.2", 50, "COORDINATOR_LOAD_IN_PROGRESS", {}, False),
+        ("1.1.0", 50, "NOT_COORDINATOR", {}, False),
+    ],
+    ids=["0.10", "as long as it waits", "longer", "it waits for less", "another answer", "1.1"],
+)
+def test_before_1_1_a_new_coordinator_is_held_up_by_its_last_fetch(
+    kafka: str, until_s: int, error: str, settings: dict[str, str], permitted: bool
+) -> None:
+    errors = [answer(None, second, error=error) for second in (21, 30, until_s)]
+    state = run_state(leads(2, 0), commit(5, 1), leads(-1, 18), leads(3, 20), *errors, answer(5, 60))
+    (row,) = group_unavailable(state)
+    finding = findings.found("group-unavailable", ("t", 0), [row])
+    run = run_record({"kafka": kafka, "settings": settings})
+    assert (excuses.held_up_by_last_fetch(run, finding, state) is not None) == permitted
+    assert excuses.held_up_by_last_fetch(run, finding) is None
