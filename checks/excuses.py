@@ -493,8 +493,8 @@ def group_emptied(run: RunRecord, finding: Finding, run_state: RunState | None =
 
 def held_up_by_last_fetch(run: RunRecord, finding: Finding, run_state: RunState | None = None) -> str | None:
     """Before 1.1 whoever is made the leader waits for the answer to the last fetch that it has sent to the leader
-    before, or for a connection to it, for up to replica.socket.timeout.ms (KAFKA-6051). Until then a coordinator says
-    that it is none.
+    before, or for a connection to it, for up to replica.socket.timeout.ms (KAFKA-6051). Until then the coordinator
+    answers NOT_COORDINATOR.
     """
     if numbers(run.kafka) >= FETCHES_END.release or run_state is None:
         return None

@@ -101,7 +101,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         "auto.commit.interval.ms=1, which polls five records at a time and is killed after its second poll.",
         seen=Arm(
             scenario="museum-poll-commits-ahead",
-            on=("4.2.2", "4.3.1", "4.4.0"),
+            on=("4.2.0", "4.2.2", "4.3.1", "4.4.0"),
             shows="the committed offset is behind the five records of the second poll, and nobody ever processes them",
         ),
         control=Arm(
@@ -118,7 +118,7 @@ DISCOVERIES: Final[tuple[Discovery, ...]] = (
         "started.",
         seen=Arm(
             scenario="museum-malformed-checkpoint",
-            on=("3.9.2-zk", "4.3.1", "4.4.0"),
+            on=("3.1.0", "3.9.2-zk", "4.3.1", "4.4.0"),
             shows="it is up and registered, and none of its replicas there is in an ISR",
         ),
         control=Arm(

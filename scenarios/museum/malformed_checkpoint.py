@@ -106,7 +106,7 @@ scenario(
     operator="""If a broker is up and in no ISR, look for NumberFormatException in its log. Stop it, remove
         replication-offset-checkpoint from that log directory, and start it: the broker learns high watermarks from the
         leaders again. OfflineLogDirectoryCount does not show this.""",
-    exhibit=Exhibit(bug=MALFORMED_CHECKPOINT, affected=("3.9.2-zk", "4.3.1", "4.4.0"), fixed=("2.8.2",)),
+    exhibit=Exhibit(bug=MALFORMED_CHECKPOINT, affected=("3.1.0", "3.9.2-zk", "4.3.1", "4.4.0"), fixed=("2.8.2",)),
     applies=ranges.LOG_DIRECTORIES_FAIL,
     cluster=ClusterPlan(),
     cases={
