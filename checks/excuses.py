@@ -14,8 +14,8 @@ from typing import Final
 
 from checks.claims.basis import session_ms
 from checks.disturbances import within_reach
-from checks.processed_again import limits_of, outputs_of, reason_of
-from checks.settings import HEARD_NS, min_insync_bounds, releases_of_controller, unclean_elections_on
+from checks.processed_again import SESSION, limits_of, outputs_of, reason_of
+from checks.settings import CLOSED_NS, HEARD_NS, min_insync_bounds, releases_of_controller, unclean_elections_on
 from evidence.borders import (
     ASKS_CONTROLLER,
     ELIGIBLE_LEADERS_SUPPORTED,
@@ -36,6 +36,7 @@ from evidence.releases import numbers
 from evidence.run import ProcessRecord, RunRecord, Settings
 from evidence.run_state import ALIVE, PartitionInterval, RunState
 from evidence.spans import NEVER_NS, Span, overlap
+from kafkafiles.group_log import TOPIC as OFFSETS_TOPIC
 
 UNLIMITED: Final = 2**31 - 1
 
@@ -71,17 +72,13 @@ SESSION_MS: Final = 10_000
 """The shortest default of session.timeout.ms of consumers that tell their generation (KIP-735: 45 s since)."""
 HEARTBEAT_MS: Final = 3_000
 """The default of heartbeat.interval.ms, of Java clients and librdkafka. Sessions count from the last heartbeat."""
-SESSION: Final = "session.timeout.ms"
 HEARTBEAT: Final = "heartbeat.interval.ms"
 PROTOCOL: Final = "group.protocol"
 SOCKET_MS: Final = 30_000
 """The default of replica.socket.timeout.ms."""
 STOPS_NS: Final = 5_000_000_000
 """For the rest of what a new leader does. Ours."""
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 NOT_COORDINATOR: Final = "NOT_COORDINATOR"
-ENDED_NS: Final = 15_000_000_000
-"""A process that is stopped may have left its group so long before its end is told. Ours."""
 BROKERS_SESSION_MS: Final = 45_000
 BROKERS_HEARTBEAT_MS: Final = 5_000
 """The defaults of the brokers' group.consumer.session.timeout.ms and group.consumer.heartbeat.interval.ms (KIP-848)."""
@@ -445,13 +442,13 @@ def _sessions_over(run: RunRecord, run_state: RunState) -> dict[str, list[Span]]
     over: dict[str, list[Span]] = {}
     for kind in (FreezeClientProof, KillClientProof):
         for fact, _ in run_state.proved(kind):
+            on_ns = NEVER_NS if fact.heal_ns is None else fact.heal_ns
             for name in fact.nodes:
                 left_ns = _left_ns(run, name)
-                back_ns = NEVER_NS if kind is KillClientProof or fact.heal_ns is None else fact.heal_ns + left_ns
-                if (begin_ns := fact.inject_ns + left_ns) < back_ns - left_ns:
-                    over.setdefault(name, []).append((begin_ns, back_ns))
+                if fact.inject_ns + left_ns < on_ns:
+                    over.setdefault(name, []).append((fact.inject_ns + left_ns, on_ns + left_ns))
     for event in of(run_state.events, ClientEnded):
-        over.setdefault(event.process, []).append((event.at_ns - ENDED_NS, NEVER_NS))
+        over.setdefault(event.process, []).append((event.at_ns - CLOSED_NS, NEVER_NS))
     return over
 
 

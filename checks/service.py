@@ -29,7 +29,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Final
 
-from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
+from checks.claims.replication.isr import lag_time_ms, shrinks_within_ms
 from checks.claims.spontaneous import SETTLED_NS, SHARE, acts, after_ns, starts
 from checks.disturbances import OF_PROCESSES
 from checks.settings import min_insync_bounds
@@ -81,7 +81,7 @@ class Service:
         """No acknowledgement takes longer, where something is owed: a follower that has not caught up for
         replica.lag.time.max.ms is out of the ISR when the leader looks next, and is waited for no more.
         """
-        bound_ms = lag_time_ms(self.run) + check_period_ms(self.run) + ISR_TOLERANCE_MS
+        bound_ms = shrinks_within_ms(self.run)
         return max(round(bound_ms * 1e6), LATE_NS)
 
     def disturbed(self, client: str) -> list[Span]:

@@ -18,6 +18,8 @@ MIN_INSYNC: Final = "min.insync.replicas"
 UNCLEAN: Final = "unclean.leader.election.enable"
 HEARD_NS: Final = 5_000_000_000
 """A leader goes by what the cluster states so long after that at the latest. Ours."""
+CLOSED_NS: Final = 15_000_000_000
+"""A process that is stopped may have left its group so long before its end is told. Ours."""
 SETS: Final = ("set for all brokers", "set for a topic")
 """The steps by which an administrator sets something while brokers run."""
 

@@ -5,12 +5,13 @@ delivery has the number of times that the record was delivered so far. That numb
 acknowledgement is about: a member can hold a record whose lock has run out and that another one was given since.
 
 A record that is accepted or rejected is never delivered again, whatever number that delivery would have: a broker that
-has forgotten what was said begins to count anew. Two deliveries may have one number, though:
+has forgotten what was said begins to count anew. Two members may be given one number, though: a broker that begins to
+lead the partition knows of no delivery of which nobody has spoken (KIP-932: what is acquired is not written into the
+share groups' state).
 
-- a broker that begins to lead the partition knows of no delivery of which nobody has spoken (KIP-932: what is acquired
-  is not written into the share groups' state);
-- a member that closes its session returns what it has not spoken of, and those deliveries do not count (KAFKA-17541,
-  in every release whose new clusters have share groups).
+A member whose session ends returns what it has not spoken of, and those deliveries count (KAFKA-19972, in every release
+whose new clusters have share groups: SharePartition.releaseAcquiredRecords, DeliveryCountOps.NO_OP). The last one that
+the limit allows ends the record: it is archived.
 
 What a client was given before may come to its member late, out of the client's buffer.
 """
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Literal
 
+from checks.settings import CLOSED_NS
 from evidence.events import ClientEnded, Container, ShareProgress, of
 from evidence.faults.clients import KillClientProof
 from evidence.history.outcomes import OK
@@ -45,8 +47,6 @@ LOCKS_MS: Final = {
 """How long a member may hold a record, and how long a group may say at least; with their defaults (KIP-932)."""
 ACKNOWLEDGES: Final = "share.acknowledgement.mode"
 """A setting that only share consumers have, and each of them here."""
-CLOSED_NS: Final = 15_000_000_000
-"""A process that is stopped may have closed its session so long before its end is told. Ours."""
 STATE_TOPIC: Final = "__share_group_state"
 STATED_NS: Final = 1_000_000_000
 """A leader may have begun to lead so long before that is stated. Ours."""

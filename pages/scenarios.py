@@ -68,7 +68,7 @@ def exhibit_of(made: Scenario) -> dict[str, Any] | None:
     """What makes it an exhibit, and what its bug can be shown with and on; None of another scenario."""
     if made.exhibit is None:
         return None
-    return made.exhibit.as_json() | {"also": also(made), "borders": borders(made)}
+    return made.exhibit.as_json() | {"also": also(made), "borders": borders(made, made.exhibit.bug)}
 
 
 def also(made: Scenario) -> list[str]:
@@ -79,13 +79,10 @@ def also(made: Scenario) -> list[str]:
     return [case.name for case in made.cases.values() if case.name != DEFAULT_CASE and made.shows(newest, case)]
 
 
-def borders(made: Scenario) -> list[list[dict[str, Any]]]:
+def borders(made: Scenario, bug: Bug) -> list[list[dict[str, Any]]]:
     """The borders of an exhibit's bug, each with its two sides: the release, whether it has the bug, the versions that
     the exhibit can be run on there.
     """
-    if made.exhibit is None:
-        return []
-    bug = made.exhibit.bug
     return [[_side(made, bug, release) for release in border] for border in bug.borders(apache.releases())]
 
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from checks.anomalies.availability import LIMIT_NS, calm_since, down, gone, ruled, well_since
 from checks.anomaly import CLUSTER, SETTINGS, anomaly
-from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
+from checks.claims.replication.isr import shrinks_within_ms
 from checks.claims.spontaneous import SETTLED_NS
 from checks.settings import releases_of_controller
 from evidence.basis import Basis
@@ -157,17 +157,17 @@ def _left_to_leader(run_state: RunState, run: RunRecord, where: TopicPartition, 
     A new controller reads who is there some moments after it took office. It takes the dead out where it elects a
     leader in place of one that is gone.
     """
+    if min(releases_of_controller(run, run_state, at_ns)) >= CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS.release:
+        return False
     office = run_state.controller_at(at_ns)
     died_ns = max((begin_ns for begin_ns, _ in gone(run_state, node) if begin_ns <= at_ns), default=NEVER_NS)
     if office is None or died_ns >= office.begin_ns + SETTLED_NS:
         return False
-    elected = any(
+    return not any(
         after.leader_epoch > before.leader_epoch and not _led(run_state, before, after.at_ns)
         for before, after in pairwise(run_state.states[where])
         if office.begin_ns <= after.at_ns <= at_ns
     )
-    releases = releases_of_controller(run, run_state, at_ns)
-    return not elected and min(releases) < CONTROLLER_LOOKS_AFTER_DEAD_FOLLOWERS.release
 
 
 def _led(run_state: RunState, state: Partition, at_ns: int) -> bool:
@@ -179,7 +179,7 @@ def _lag_ns(run_state: RunState, run: RunRecord, leader: str, at_ns: int) -> int
     """After how long a leader has taken a dead follower out by its lag; never for sure from KAFKA-7152 on."""
     if numbers(release_at(run, run_state, leader, at_ns)) >= LAGS_BEHIND_RECORDS.release:
         return NEVER_NS
-    return max(LIMIT_NS, round((lag_time_ms(run) + check_period_ms(run) + ISR_TOLERANCE_MS) * 1e6))
+    return max(LIMIT_NS, round(shrinks_within_ms(run) * 1e6))
 
 
 def _row(where: TopicPartition, at_ns: int, number: int, leader: int, isr: tuple[int, ...]) -> Evidence:

@@ -35,7 +35,7 @@ from itertools import pairwise
 from typing import Any, Final, Literal
 
 from checks.claims.basis import ELECTION_MS, session_bound_ms, session_ms, setting_ms
-from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
+from checks.claims.replication.isr import lag_time_ms, shrinks_within_ms
 from evidence.events import NO_LEADER, Container, DeleteTopic, MoveReplica, Partition, Reassign, Step, of
 from evidence.faults.base import FaultProof
 from evidence.faults.clients import FreezeClientProof, KillClientProof, ResetProof, WithheldProof
@@ -162,7 +162,7 @@ class Cause:
 def after_ns(run: RunRecord, what: What) -> int:
     """So long after a cause sessions may end and leaders be elected because of it, or followers leave an ISR."""
     longest_ms = session_bound_ms(_longest_session_ms(run)) + ELECTION_MS
-    lag_ms = lag_time_ms(run) + check_period_ms(run) + ISR_TOLERANCE_MS if what == "isr-shrink" else 0
+    lag_ms = shrinks_within_ms(run) if what == "isr-shrink" else 0
     return round(max(longest_ms, lag_ms)) * 1_000_000
 
 

@@ -23,7 +23,7 @@ from checks.claims.basis import (
     timed,
 )
 from checks.claims.network.unavailability import longest_pause
-from checks.claims.replication.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
+from checks.claims.replication.isr import EARLY_MS, FETCH_WAIT_MS, ISR_TOLERANCE_MS, lag_time_ms, shrinks_within_ms
 from evidence import borders
 from evidence.basis import Basis
 from evidence.events import NO_LEADER, Partition
@@ -100,7 +100,7 @@ def isr_shrinks_to_reachable_side(evidence: RunEvidence) -> Judged:
     run_state, rows, dropped = evidence.run_state, [], []
     by_machine = spontaneous.by_machine(evidence.run_state, evidence.run)
     least_ms = _least_wait_ms(evidence)
-    bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS
+    bound_ms = shrinks_within_ms(evidence.run)
     for cut, (topic, number), held, later in _led(evidence):
         leader, end_ns = broker(held.leader), run_state.healing_of(cut)
         if run_state.off_coordinator(leader, cut.proved_ns or cut.inject_ns):
@@ -283,7 +283,7 @@ def writes_wait_for_the_isr(evidence: RunEvidence) -> Judged:
     A pause that the heal may have ended counts only if it was too long by then.
     """
     least_ms = _least_wait_ms(evidence)
-    bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS + PAUSE_MS
+    bound_ms = shrinks_within_ms(evidence.run) + PAUSE_MS
     rows = [row | {"least_ms": least_ms, "bound_ms": bound_ms} for row in _pauses(evidence, waiting=True)]
     rows = [row for row in rows if row["over"] or row["took_ms"] > bound_ms]
     early = [row for row in rows if row["took_ms"] < least_ms]

@@ -46,6 +46,11 @@ def check_period_ms(run: RunRecord) -> float:
     return lag_time_ms(run) / (2 if release_of(run) >= borders.LOOKS_TWICE.release else 1)
 
 
+def shrinks_within_ms(run: RunRecord) -> float:
+    """After how long a leader has taken a follower that lags out of the ISR: it looks once a period."""
+    return lag_time_ms(run) + check_period_ms(run) + ISR_TOLERANCE_MS
+
+
 def _freezes(run_state: RunState) -> Iterator[tuple[str, int, Interval]]:
     """Node, broker id and interval of each freeze, by what the engine says."""
     for node, intervals in run_state.processes.items():

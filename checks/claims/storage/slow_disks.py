@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from checks.claim import Judged, RunEvidence, claim
 from checks.claims.basis import elapsed_ms, judged, row_of, timed
-from checks.claims.replication.isr import ISR_TOLERANCE_MS, check_period_ms, lag_time_ms
+from checks.claims.replication.isr import ISR_TOLERANCE_MS, shrinks_within_ms
 from evidence.basis import Basis
 from evidence.events import Partition
 from evidence.faults.disks import SlowDiskProof
@@ -176,7 +176,7 @@ def slow_follower_leaves(evidence: RunEvidence) -> Judged:
     than replica.lag.time.max.ms and the leader's check.
     """
     rows = []
-    bound_ms = lag_time_ms(evidence.run) + check_period_ms(evidence.run) + ISR_TOLERANCE_MS
+    bound_ms = shrinks_within_ms(evidence.run)
     for fault, where, states, leader, end_ns in _slowed(evidence):
         if broker(leader) == fault.node:
             continue

@@ -129,9 +129,8 @@ class GroupSteps(ProgramSteps):
         try:
             opened.initialise()
         except KafkaException as error:
-            self._failure = ClientFailed(
-                f"{transactional_id}: {error.args[0].name()}"
-            )  # a listener's error may be lost
+            # What a listener raises may be lost: Java's consumer up to 2.3 logs it, and goes on.
+            self._failure = ClientFailed(f"{transactional_id}: {error.args[0].name()}")
         self._of_partition[key] = opened
 
     def _taken(self, client: Any, partitions: Sequence[Any]) -> None:
