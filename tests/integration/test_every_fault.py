@@ -40,7 +40,8 @@ def steps(run: Run) -> None:
     one, two, three = run.replicas_of(run.partition())
     run.cut([one], [two], one_way=True)
     run.cut([one], [three])
-    run.require("one rule for one way, two for both", len(rules(run, 1)) == 3, rules=rules(run, 1))
+    found = rules(run, 1)
+    run.require("one rule for one way, two for both", len(found) == 3, rules=found)
 
     run.slow([two], [three], 20_000)
     run.slow([two], [run.coordinator()], 500_000)
